@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+# cprof - see `make help`.  One non-recursive Makefile; everything built lands in $(O).
+
+VERSION := 0.1.0
+
+CC         ?= cc
+CXX        ?= c++
+RUSTC      ?= rustc
+PKG_CONFIG ?= pkg-config
+INSTALL    ?= install
+PYTEST     ?= /usr/bin/python3 -m pytest
+
+PREFIX  ?= /usr/local
+BINDIR  ?= $(PREFIX)/bin
+LIBDIR  ?= $(PREFIX)/lib/cprof
+MANDIR  ?= $(PREFIX)/share/man
+
+# --- configuration: DEBUG=1, SAN=address,undefined, WERROR=1, V=1 -----------
+comma  := ,
+CONFIG := $(if $(SAN),san-$(subst $(comma),-,$(SAN)),$(if $(DEBUG),debug,release))
+O      ?= build/$(CONFIG)
+
+WARN := -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes \
+	-Wold-style-definition -Wwrite-strings -Wvla -Wformat=2 -Wundef
+OPT  := $(if $(DEBUG)$(SAN),-O1 -g3 -fno-omit-frame-pointer,-O2 -g)
+
+CFLAGS   ?= $(OPT)
+CPPFLAGS += -D_GNU_SOURCE -Ilib -I. -DCPROF_VERSION='"$(VERSION)"' -DCPROF_LIBDIR='"$(LIBDIR)"'
+common   := -std=gnu11 $(WARN) $(if $(WERROR),-Werror) -MMD -MP -pthread
+san      := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
+
+# Always there, then what may be absent: have(NAME) defines HAVE_NAME and links it.
+pkgs      := libdw libelf sqlite3 jansson
+deps_cflags := $(shell $(PKG_CONFIG) --cflags $(pkgs) 2>/dev/null)
+deps_libs   := $(or $(shell $(PKG_CONFIG) --libs $(pkgs) 2>/dev/null),-ldw -lelf -lsqlite3 -ljansson) \
+	-liberty -lm
+ifneq ($(wildcard /usr/include/perfmon/pfmlib.h),)
+deps_cflags += -DHAVE_PFM
+deps_libs   += -lpfm
+endif
+
+prog_cflags = $(common) $(deps_cflags) $(san) $(CFLAGS) $(CPPFLAGS)
+# The shim runs inside somebody else's process: no sanitizer, nothing exported by accident.
+shim_cflags = $(common) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-builtin $(CFLAGS) $(CPPFLAGS)
+
+# --- what is built: the folders are the lists -------------------------------
+guest_srcs := $(wildcard lib/shim/*.c lib/unwind/*.c lib/arch/*.c)
+lib_srcs   := $(filter-out lib/shim/%,$(wildcard lib/*/*.c lib/*/*/*.c))
+cmd_srcs   := $(wildcard cmd/*.c)
+unit_srcs  := $(wildcard tests/unit/*.c)
+prog_srcs  := $(wildcard tests/programs/*.c tests/programs/*.cc tests/programs/*.rs)
+
+objs       = $(patsubst %.c,$(O)/%.o,$(1))
+lib_objs  := $(call objs,$(lib_srcs))
+shim_objs := $(patsubst %.c,$(O)/shim/%.o,$(guest_srcs))
+cmd_objs  := $(call objs,$(cmd_srcs))
+unit_objs := $(call objs,$(unit_srcs))
+# What the shim does apart from interposing is tested like any other code, sanitizers and all.
+shim_unit := $(patsubst %.c,$(O)/%.o,$(filter-out lib/shim/hooks.c,$(wildcard lib/shim/*.c)))
+programs  := $(patsubst tests/programs/%,$(O)/programs/%,$(basename $(prog_srcs)))
+
+cprof := $(O)/cprof
+shim  := $(O)/libcprof-heap.so
+lib   := $(O)/libcprof.a
+unit  := $(O)/unit-tests
+
+all: $(cprof) $(shim)
+programs: $(programs)
+
+ifneq ($(V),1)
+Q := @
+say = @printf '  %-7s %s\n' $(1) $(patsubst $(O)/%,%,$@)
+endif
+
+$(cprof): $(cmd_objs) $(lib)
+	$(call say,LINK)
+	$(Q)$(CC) $(san) $(LDFLAGS) -pthread -o $@ $(cmd_objs) $(lib) $(deps_libs) $(LIBS)
+
+$(unit): $(unit_objs) $(shim_unit) $(lib)
+	$(call say,LINK)
+	$(Q)$(CC) $(san) $(LDFLAGS) -pthread -o $@ $(unit_objs) $(shim_unit) $(lib) -lcriterion $(deps_libs) $(LIBS)
+
+$(shim): $(shim_objs) lib/shim/exports.map
+	$(call say,LINK)
+	$(Q)$(CC) -shared $(LDFLAGS) -Wl,--version-script=lib/shim/exports.map -Wl,-z,defs \
+		-Wl,-soname,libcprof-heap.so -o $@ $(shim_objs) -ldl
+
+$(lib): $(lib_objs)
+	$(call say,AR)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(shim_objs): flags = $(shim_cflags)
+$(lib_objs) $(cmd_objs) $(unit_objs) $(shim_unit): flags = $(prog_cflags)
+
+define compile
+$(call say,CC)
+$(Q)mkdir -p $(@D)
+$(Q)$(CC) $(flags) -c -o $@ $<
+endef
+$(O)/shim/%.o: %.c $(O)/flags ; $(compile)
+$(O)/%.o:      %.c $(O)/flags ; $(compile)
+
+# Test targets are built with fixed flags: what they do must not depend on CFLAGS.  A program that
+# needs others says so in a line "// PFLAGS: ..." of its source.
+program_flags = $(shell sed -n 's,^// PFLAGS: ,,p' $<)
+$(O)/programs/%: tests/programs/%.c
+	$(call say,PROG)
+	$(Q)mkdir -p $(@D)
+	$(Q)gcc -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls -o $@ $< -pthread $(program_flags)
+$(O)/programs/%: tests/programs/%.cc
+	$(call say,PROG)
+	$(Q)mkdir -p $(@D)
+	$(Q)g++ -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls -o $@ $< -pthread $(program_flags)
+$(O)/programs/%: tests/programs/%.rs
+	$(call say,PROG)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(RUSTC) -O -C debuginfo=2 -o $@ $< $(program_flags)
+
+# Rewritten only when the flags change, so a new CFLAGS rebuilds and nothing else does.
+$(O)/flags: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '%s\n' '$(subst ','\'',$(CC) $(prog_cflags) | $(shim_cflags))' >$@.new; \
+		cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+-include $(patsubst %.o,%.d,$(lib_objs) $(shim_objs) $(cmd_objs) $(unit_objs) $(shim_unit))
+
+# --- tests and checks -------------------------------------------------------
+check: check-unit check-e2e check-layers $(if $(SAN),,check-symbols)
+# T=pattern picks: a Criterion filter here ("unwind_*/*"), a pytest -k expression there.
+check-unit: $(unit)
+	$(Q)$(unit) $(if $(T),--filter '$(T)')
+check-e2e: all $(programs)
+	$(Q)CPROF=$(abspath $(cprof)) PROGRAMS=$(abspath $(O)/programs) \
+		$(PYTEST) -q -rs -p no:cacheprovider tests/e2e $(if $(T),-k '$(T)')
+check-layers:
+	$(Q)scripts/check-layers
+check-symbols: $(lib) $(shim)
+	$(Q)scripts/check-symbols $^
+check-format:
+	$(Q)git ls-files '*.[ch]' | xargs clang-format --dry-run -Werror
+format:
+	$(Q)git ls-files '*.[ch]' | xargs clang-format -i
+tidy: $(O)/compile_commands.json
+	$(Q)clang-tidy -p $(O) --quiet $(lib_srcs) $(cmd_srcs) $(wildcard lib/shim/*.c)
+$(O)/compile_commands.json: $(O)/flags
+	$(Q)scripts/compile-commands '$(CC) $(subst ','\'',$(prog_cflags))' $(lib_srcs) $(cmd_srcs) \
+		$(wildcard lib/shim/*.c) >$@
+
+install: all
+	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR) $(DESTDIR)$(MANDIR)/man1
+	$(INSTALL) -m 755 $(cprof) $(DESTDIR)$(BINDIR)/
+	$(INSTALL) -m 755 $(shim) $(DESTDIR)$(LIBDIR)/
+	$(INSTALL) -m 644 $(wildcard man/*.1) $(DESTDIR)$(MANDIR)/man1/
+uninstall:
+	rm -f $(DESTDIR)$(BINDIR)/cprof $(DESTDIR)$(LIBDIR)/libcprof-heap.so
+	rm -f $(patsubst man/%,$(DESTDIR)$(MANDIR)/man1/%,$(wildcard man/*.1))
+
+clean:
+	rm -rf build
+
+help:
+	@echo "make [all]         cprof and its heap shim, into build/<config>/"
+	@echo "make check         unit + end-to-end + layering       T=<name> picks some"
+	@echo "make install       PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
+	@echo "make format tidy   clang-format, clang-tidy"
+	@echo "options            DEBUG=1  SAN=address,undefined  WERROR=1  V=1  O=<dir>"
+
+.PHONY: all programs check check-unit check-e2e check-layers check-symbols check-format format tidy \
+	install uninstall clean help FORCE
+.DELETE_ON_ERROR:

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/alloc.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void (*out_of_memory)(size_t size_bytes);
+
+void alloc_set_out_of_memory(void (*handler)(size_t size_bytes))
+{
+	out_of_memory = handler;
+}
+
+static void *checked(void *pointer, size_t size)
+{
+	if (pointer)
+		return pointer;
+	if (out_of_memory)
+		out_of_memory(size);
+	abort();
+}
+
+void *xmalloc(size_t size)
+{
+	return checked(malloc(size ? size : 1), size);
+}
+
+void *xcalloc(size_t nr, size_t size)
+{
+	return checked(calloc(nr ? nr : 1, size ? size : 1), nr * size);
+}
+
+void *xreallocarray(void *old, size_t nr, size_t size)
+{
+	return checked(reallocarray(old, nr ? nr : 1, size), nr * size);
+}
+
+char *xstrdup(const char *text)
+{
+	return checked(strdup(text), strlen(text));
+}
+
+char *xstrndup(const char *text, size_t length)
+{
+	return checked(strndup(text, length), length);
+}
+
+char *xasprintf(const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vasprintf(&text, format, args);
+	va_end(args);
+	return checked(length < 0 ? NULL : text, 0);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * map - 64-bit key to 64-bit value, open addressing.
+ *
+ *	struct map m = { 0 };
+ *	map_set(&m, key, 7);
+ *	uint64_t *value = map_find(&m, key);	// NULL if absent; valid until the next change
+ *	map_release(&m);
+ *
+ * A zeroed struct is an empty map.  All keys are legal.  Iterate with map_each().
+ */
+#ifndef BASE_MAP_H
+#define BASE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct map_entry {
+	uint64_t key;
+	uint64_t value;
+	bool used;
+};
+
+struct map {
+	struct map_entry *at;
+	size_t nr, room; /* room is a power of two */
+};
+
+void map_release(struct map *map);
+uint64_t *map_find(const struct map *map, uint64_t key);
+/* The value's place; a new one is 0 and *added (may be NULL) says so. */
+uint64_t *map_add(struct map *map, uint64_t key, bool *added);
+void map_set(struct map *map, uint64_t key, uint64_t value);
+bool map_remove(struct map *map, uint64_t key);
+
+/* A 64-bit mixer, good enough for pointers and small integers alike. */
+static inline uint64_t map_hash(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= UINT64_C(0xd6e8feb86659fd93);
+	x ^= x >> 32;
+	x *= UINT64_C(0xd6e8feb86659fd93);
+	return x ^ (x >> 32);
+}
+
+#define map_each(map, entry)                                                                \
+	for (struct map_entry *entry = (map)->at; entry && entry < (map)->at + (map)->room; \
+	     entry++)                                                                       \
+		if (entry->used)
+
+#endif
