@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * aggregate - the profile while it is being recorded.
+ *
+ *	module = aggregate_module(aggregate, &(struct profile_module){ .path = ... });
+ *	address = aggregate_address(aggregate, PROFILE_ADDRESS_CODE, module, vaddr);
+ *	stack = aggregate_stack(aggregate, caller_stack, address);
+ *	aggregate_sample(aggregate, &(struct profile_sample){ ..., .stack = stack });
+ *	...
+ *	aggregate_flush(aggregate, &sink, context);	// by the writer thread, once a second
+ *
+ * Both sides fill it: the rings thread with samples, the collector thread with heap figures; the
+ * writer thread takes out what is new or changed.  Every function may be called from any thread;
+ * none touches a file.  It gives out the ids of everything but events.  Strings are copied.
+ */
+#ifndef RECORD_AGGREGATE_AGGREGATE_H
+#define RECORD_AGGREGATE_AGGREGATE_H
+
+#include "store/profile.h"
+
+struct aggregate;
+
+struct aggregate *aggregate_new(void);
+void aggregate_free(struct aggregate *aggregate);
+
+/* The id of the module with this kind, path and build id; the argument's id is ignored.  A module
+ * that is known already keeps its first open_path and reason. */
+uint32_t aggregate_module(struct aggregate *aggregate, const struct profile_module *module);
+uint32_t aggregate_address(struct aggregate *aggregate, enum profile_address_kind kind,
+			   uint32_t module, uint64_t value);
+/* parent: PROFILE_NONE for the outermost frame. */
+uint32_t aggregate_stack(struct aggregate *aggregate, uint32_t parent, uint32_t address);
+
+/* A row whose id is PROFILE_NONE is new and gets one; another id replaces that row. */
+uint32_t aggregate_process(struct aggregate *aggregate, const struct profile_process *process);
+uint32_t aggregate_thread(struct aggregate *aggregate, const struct profile_thread *thread);
+void aggregate_event(struct aggregate *aggregate, const struct profile_event *event);
+
+void aggregate_sample(struct aggregate *aggregate, const struct profile_sample *sample);
+
+/* Replaces the figures of the image, or of the tree. */
+void aggregate_heap(struct aggregate *aggregate, const struct profile_heap *heap);
+/* Replaces the figures of (process, stack, allocator). */
+void aggregate_heap_site(struct aggregate *aggregate, const struct profile_heap_site *site);
+
+/* Adds count to the row of kind and detail. */
+void aggregate_quality(struct aggregate *aggregate, enum profile_quality_kind kind,
+		       const char *detail, uint64_t count);
+
+/* Where flushed rows go; store/writer.h has functions of just these shapes. */
+struct aggregate_sink {
+	void (*module)(void *context, const struct profile_module *module);
+	void (*address)(void *context, const struct profile_address *address);
+	void (*stack)(void *context, const struct profile_stack *stack);
+	void (*process)(void *context, const struct profile_process *process);
+	void (*thread)(void *context, const struct profile_thread *thread);
+	void (*event)(void *context, const struct profile_event *event);
+	void (*sample)(void *context, const struct profile_sample *sample);
+	void (*total)(void *context, const struct profile_total *total);
+	void (*heap)(void *context, const struct profile_heap *heap);
+	void (*heap_site)(void *context, const struct profile_heap_site *site);
+	void (*quality)(void *context, const struct profile_quality *quality);
+};
+
+/*
+ * Passes on everything that is new or changed since the last flush, referred-to rows first.  The
+ * lock is held only while rows are taken over, not while the sink runs.  One flush at a time.
+ */
+void aggregate_flush(struct aggregate *aggregate, const struct aggregate_sink *sink, void *context);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reader - gets a profile out of its file.
+ *
+ *	struct profile *profile;
+ *
+ *	if (profile_open(&profile, "cprof.data", &err) < 0)
+ *		return err.code;
+ *	for (size_t i = 0; i < profile->nr_modules; i++)
+ *		use(&profile->modules[i]);		// modules[i].id == i
+ *	profile_free(profile);
+ *
+ * The file is data from outside: it is opened read-only and defensively, its schema is compared
+ * with ours, and every id in it is checked, so that what profile_open() returns can be indexed
+ * without further checks.  Messages: not there, empty, not a profile, truncated or damaged
+ * (ERR_FORMAT), written by a newer cprof (ERR_VERSION).
+ */
+#ifndef STORE_READER_H
+#define STORE_READER_H
+
+#include "base/error.h"
+#include "store/profile.h"
+
+struct profile {
+	struct profile_run run;
+	bool symbolized; /* names have been resolved */
+
+	/* Indexed by id. */
+	struct profile_event *events;
+	size_t nr_events;
+	struct profile_process *processes;
+	size_t nr_processes;
+	struct profile_thread *threads;
+	size_t nr_threads;
+	struct profile_module *modules;
+	size_t nr_modules;
+	struct profile_address *addresses;
+	size_t nr_addresses;
+	struct profile_stack *stacks;
+	size_t nr_stacks;
+	struct profile_function *functions;
+	size_t nr_functions;
+
+	struct profile_total *totals;
+	size_t nr_totals;
+	struct profile_heap *heaps; /* the whole tree, if there, first */
+	size_t nr_heaps;
+	struct profile_heap_site *heap_sites;
+	size_t nr_heap_sites;
+	struct profile_quality *quality;
+	size_t nr_quality;
+
+	/*
+	 * Sorted by (address, depth): those of address a are frames[first_frame[a]] up to, not
+	 * including, frames[first_frame[a + 1]].  An address without names has none.
+	 */
+	struct profile_frame *frames;
+	size_t nr_frames;
+	uint32_t *first_frame; /* nr_addresses + 1 */
+};
+
+int profile_open(struct profile **profile, const char *path, struct error *err);
+void profile_free(struct profile *profile);
+
+/* Calls use() for each sample in the order of time, until it returns non-zero; that is returned. */
+int profile_each_sample(const struct profile *profile,
+			int (*use)(void *context, const struct profile_sample *sample),
+			void *context, struct error *err);
+
+#endif
