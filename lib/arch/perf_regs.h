@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perf_regs - the user registers perf is asked for (attr.sample_regs_user) and where each lands.
+ *
+ * The kernel stores the registers of the mask in the order of their bits, so the n-th word of a
+ * sample belongs to the n-th bit set: arch_perf_slot().
+ */
+#ifndef ARCH_PERF_REGS_H
+#define ARCH_PERF_REGS_H
+
+#include <asm/perf_regs.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+
+#if defined(__x86_64__)
+
+enum {
+	ARCH_PERF_PC = PERF_REG_X86_IP,
+	ARCH_PERF_SP = PERF_REG_X86_SP,
+	ARCH_PERF_FP = PERF_REG_X86_BP,
+};
+
+/* All general registers but the segments, which some kernels refuse for 64-bit tasks. */
+#define ARCH_PERF_MASK                                                       \
+	(((UINT64_C(1) << PERF_REG_X86_64_MAX) - 1) &                        \
+	 ~(UINT64_C(1) << PERF_REG_X86_DS | UINT64_C(1) << PERF_REG_X86_ES | \
+	   UINT64_C(1) << PERF_REG_X86_FS | UINT64_C(1) << PERF_REG_X86_GS))
+
+#elif defined(__aarch64__)
+
+enum {
+	ARCH_PERF_PC = PERF_REG_ARM64_PC,
+	ARCH_PERF_SP = PERF_REG_ARM64_SP,
+	ARCH_PERF_FP = PERF_REG_ARM64_X29,
+	ARCH_PERF_LR = PERF_REG_ARM64_LR,
+};
+
+#define ARCH_PERF_MASK ((UINT64_C(1) << PERF_REG_ARM64_MAX) - 1)
+
+#endif
+
+/* Where the register with perf's number `reg` is among the words of a sample taken with `mask`. */
+static inline unsigned int arch_perf_slot(uint64_t mask, unsigned int reg)
+{
+	return (unsigned int)__builtin_popcountll(mask & ((UINT64_C(1) << reg) - 1));
+}
+
+#endif

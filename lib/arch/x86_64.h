@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * x86_64 - System V ABI, AMD64 supplement (3.2.2 red zone, 3.6.2 DWARF register numbers).
+ */
+#ifndef ARCH_X86_64_H
+#define ARCH_X86_64_H
+
+#define ARCH_NAME "x86_64"
+#define ARCH_ELF_MACHINE 62 /* EM_X86_64 */
+
+enum {
+	ARCH_DWARF_FP = 6,	/* rbp */
+	ARCH_DWARF_SP = 7,	/* rsp */
+	ARCH_DWARF_RETURN = 16, /* the column of the return address */
+};
+
+enum {
+	ARCH_WORD = 8,
+	ARCH_RED_ZONE = 128,	  /* bytes below sp that a leaf function may use */
+	ARCH_INSTRUCTION_MIN = 1, /* instructions start at multiples of this */
+
+	/* A call pushes the return address: it is at this distance from the CFA. */
+	ARCH_RETURN_AT_CFA = -8,
+
+	/* Where the kernel saved the others, seen from the saved sp (struct sigcontext). */
+	ARCH_SIGNAL_PC_FROM_SP = 8,
+	ARCH_SIGNAL_FP_FROM_SP = -40,
+};
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rule - how to get from a frame to its caller, in 32 bits.
+ *
+ *	unwind_rule rule = unwind_rule_make(UNWIND_RULE_SP, 32, unwind_fp_saved(-16));
+ *
+ * reads: the CFA (the caller's sp) is sp + 32, the caller's frame pointer is at CFA - 16.  On
+ * x86-64 the return address is always at CFA - 8; CFI that says otherwise becomes UNSUPPORTED.
+ * With a 32-bit offset of the pc in front, a row of a table takes 8 bytes.
+ *
+ * Rules are made from CFI by cfi.h and used up by step.h.  A zeroed rule is NONE.
+ */
+#ifndef UNWIND_RULE_H
+#define UNWIND_RULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* bits 0-3 kind, 4-12 where the frame pointer is, 13-31 operand (signed) */
+typedef uint32_t unwind_rule;
+
+enum unwind_rule_kind {
+	UNWIND_RULE_NONE,      /* no CFI covers these addresses */
+	UNWIND_RULE_SP,	       /* CFA = sp + 8 * operand */
+	UNWIND_RULE_FP,	       /* CFA = fp + 8 * operand */
+	UNWIND_RULE_PLT,       /* CFA = sp + 8, plus 8 where (pc & 15) >= operand */
+	UNWIND_RULE_REALIGNED, /* CFA = the word at fp + 8 * operand; fp is saved at fp, or kept */
+	UNWIND_RULE_SIGNAL,    /* the interrupted sp is at sp + 8 * operand, pc and fp around it */
+	UNWIND_RULE_CHAIN,     /* no CFI: fp points to { caller's fp, return address } */
+	UNWIND_RULE_ROOT,      /* the outermost frame */
+	UNWIND_RULE_UNSUPPORTED, /* operand: enum unwind_unsupported */
+	UNWIND_RULE_DAMAGED,	 /* CFI that contradicts itself or breaks off */
+	UNWIND_NR_RULE_KINDS
+};
+
+/* Why CFI cannot be a rule. */
+enum unwind_unsupported {
+	UNWIND_CFA_REGISTER,   /* the CFA is relative to another register */
+	UNWIND_CFA_EXPRESSION, /* or an expression of a form not known here */
+	UNWIND_CFA_OFFSET,     /* or too far away, or not at a multiple of 8 */
+	UNWIND_RETURN_ADDRESS, /* the return address is not where calls put it */
+	UNWIND_STACK_POINTER,  /* the caller's sp is not the CFA */
+	UNWIND_SIGNAL_FRAME,   /* a signal frame other than the kernel's */
+	UNWIND_NR_UNSUPPORTED
+};
+
+enum {
+	UNWIND_FP_SAME = 0,   /* the function left the frame pointer alone */
+	UNWIND_FP_LOST = 511, /* it is gone */
+	UNWIND_OPERAND_MIN = -(1 << 18),
+	UNWIND_OPERAND_MAX = (1 << 18) - 1,
+};
+
+static inline unwind_rule unwind_rule_make(enum unwind_rule_kind kind, int32_t operand, uint32_t fp)
+{
+	return (uint32_t)operand << 13 | (fp & 511) << 4 | (uint32_t)kind;
+}
+
+static inline enum unwind_rule_kind unwind_rule_kind(unwind_rule rule)
+{
+	return (enum unwind_rule_kind)(rule & 15);
+}
+
+static inline int32_t unwind_rule_operand(unwind_rule rule)
+{
+	return (int32_t)rule >> 13;
+}
+
+/* UNWIND_FP_SAME, UNWIND_FP_LOST, or n: saved at CFA - 8 * n. */
+static inline uint32_t unwind_rule_fp(unwind_rule rule)
+{
+	return rule >> 4 & 511;
+}
+
+/* The rule for code without CFI: try the chain of frame pointers.  Others stay as they are. */
+static inline unwind_rule unwind_rule_or_chain(unwind_rule rule)
+{
+	return unwind_rule_kind(rule) == UNWIND_RULE_NONE
+		       ? unwind_rule_make(UNWIND_RULE_CHAIN, 0, UNWIND_FP_SAME)
+		       : rule;
+}
+
+/* Addresses start <= pc < end that share a rule. */
+struct unwind_row {
+	uint64_t start, end;
+	unwind_rule rule;
+};
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * step - from a frame to its caller, by a rule.
+ *
+ *	struct unwind_frame frame = { .pc = ip, .sp = sp, .fp = bp, .exact = true };
+ *	enum unwind_end end;
+ *
+ *	do {
+ *		use(frame.pc);
+ *		rule = find_rule(unwind_lookup_pc(&frame));
+ *	} while (!(end = unwind_step(&frame, rule, read_word, stack)));
+ *
+ * Pure: it knows frames, a rule and a way to read a word of the stack, nothing of files, caches or
+ * processes.  The reader should be a constant, so that all of it inlines.  It alone decides which
+ * addresses may be read and has to check every one: rules and stacks may be hostile.
+ *
+ * The stack pointer grows with each step (but out of a signal frame, which may sit on a stack of
+ * its own), so a walk ends; whoever loops still caps the depth.  A frame that is left as it was
+ * comes back with every end but UNWIND_MORE.
+ */
+#ifndef UNWIND_STEP_H
+#define UNWIND_STEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "unwind/end.h"
+#include "unwind/rule.h"
+
+struct unwind_frame {
+	uint64_t pc, sp, fp;
+	bool exact;   /* pc is where the thread was, not a return address */
+	bool fp_lost; /* fp holds nothing of use */
+};
+
+/* Sets *word to the 8 bytes at address; false if they are not known to be stack. */
+typedef bool unwind_read(void *arg, uint64_t address, uint64_t *word);
+
+/*
+ * The address to look things up by.  A return address may already be past the end of the function,
+ * and is past the line, that made the call.
+ */
+static inline uint64_t unwind_lookup_pc(const struct unwind_frame *frame)
+{
+	return frame->exact ? frame->pc : frame->pc - 1;
+}
+
+/* The caller's frame pointer, for a frame whose CFA is known. */
+static inline __attribute__((always_inline)) bool
+unwind_restore_fp(const struct unwind_frame *frame, unwind_rule rule, uint64_t cfa,
+		  struct unwind_frame *caller, unwind_read *read, void *arg)
+{
+	uint32_t slot = unwind_rule_fp(rule);
+
+	caller->fp = frame->fp;
+	caller->fp_lost = frame->fp_lost;
+	if (slot == UNWIND_FP_SAME)
+		return true;
+	if (slot == UNWIND_FP_LOST) {
+		caller->fp_lost = true;
+		return true;
+	}
+
+	caller->fp_lost = false;
+	uint64_t address = cfa - ARCH_WORD * (uint64_t)slot;
+	/* Below sp: popped, so the register has it again, or in the red zone. */
+	return read(arg, address, &caller->fp) || address < frame->sp;
+}
+
+/* To the caller, given where its sp was. */
+static inline __attribute__((always_inline)) enum unwind_end
+unwind_step_to(struct unwind_frame *frame, unwind_rule rule, uint64_t cfa, unwind_read *read,
+	       void *arg)
+{
+	struct unwind_frame caller = { .sp = cfa };
+
+	if (cfa <= frame->sp)
+		return UNWIND_END_SP_BACKWARD;
+	if (!read(arg, cfa + ARCH_RETURN_AT_CFA, &caller.pc))
+		return UNWIND_END_BAD_READ;
+	if (!unwind_restore_fp(frame, rule, cfa, &caller, read, arg))
+		return UNWIND_END_BAD_READ;
+	if (!caller.pc)
+		return UNWIND_END_NULL_PC;
+	*frame = caller;
+	return UNWIND_MORE;
+}
+
+/* Out of a function that realigned its stack: CFA and caller's fp are where fp points. */
+static inline enum unwind_end unwind_step_realigned(struct unwind_frame *frame, unwind_rule rule,
+						    unwind_read *read, void *arg)
+{
+	struct unwind_frame inner = *frame;
+	uint64_t cfa;
+
+	if (frame->fp_lost)
+		return UNWIND_END_FP_LOST;
+	if (!read(arg, frame->fp + ARCH_WORD * (uint64_t)(int64_t)unwind_rule_operand(rule), &cfa))
+		return UNWIND_END_BAD_READ;
+	if (unwind_rule_fp(rule) != UNWIND_FP_SAME && !read(arg, frame->fp, &inner.fp))
+		return UNWIND_END_BAD_READ;
+
+	enum unwind_end end = unwind_step_to(&inner, 0, cfa, read, arg);
+	if (!end)
+		*frame = inner;
+	return end;
+}
+
+/* Out of a signal handler: the kernel stored all registers, and pc is no return address. */
+static inline enum unwind_end unwind_step_signal(struct unwind_frame *frame, unwind_rule rule,
+						 unwind_read *read, void *arg)
+{
+	uint64_t saved_sp = frame->sp + ARCH_WORD * (uint64_t)(int64_t)unwind_rule_operand(rule);
+	struct unwind_frame caller = { .exact = true };
+
+	if (!read(arg, saved_sp, &caller.sp) ||
+	    !read(arg, saved_sp + ARCH_SIGNAL_PC_FROM_SP, &caller.pc) ||
+	    !read(arg, saved_sp + ARCH_SIGNAL_FP_FROM_SP, &caller.fp))
+		return UNWIND_END_BAD_READ;
+	*frame = caller;
+	return UNWIND_MORE;
+}
+
+/* Without CFI: believe the frame pointer if it points up the stack. */
+static inline enum unwind_end unwind_step_chain(struct unwind_frame *frame, unwind_read *read,
+						void *arg)
+{
+	struct unwind_frame caller = { .sp = frame->fp + 2 * ARCH_WORD };
+
+	if (frame->fp_lost)
+		return UNWIND_END_FP_LOST;
+	if (!frame->fp)
+		return UNWIND_END_FP_ENDED;
+	if (frame->fp < frame->sp || frame->fp % ARCH_WORD)
+		return UNWIND_END_NO_CFI;
+	if (!read(arg, frame->fp, &caller.fp) || !read(arg, frame->fp + ARCH_WORD, &caller.pc))
+		return UNWIND_END_BAD_READ;
+	if (!caller.pc)
+		return UNWIND_END_FP_ENDED;
+	*frame = caller;
+	return UNWIND_MORE;
+}
+
+/* Replaces *frame by its caller's and returns UNWIND_MORE, or says why there is none. */
+static inline __attribute__((always_inline)) enum unwind_end
+unwind_step(struct unwind_frame *frame, unwind_rule rule, unwind_read *read, void *arg)
+{
+	int64_t operand = unwind_rule_operand(rule);
+
+	switch (unwind_rule_kind(rule)) {
+	case UNWIND_RULE_SP:
+		return unwind_step_to(frame, rule, frame->sp + (uint64_t)(ARCH_WORD * operand),
+				      read, arg);
+	case UNWIND_RULE_FP:
+		if (frame->fp_lost)
+			return UNWIND_END_FP_LOST;
+		return unwind_step_to(frame, rule, frame->fp + (uint64_t)(ARCH_WORD * operand),
+				      read, arg);
+	case UNWIND_RULE_PLT:
+		return unwind_step_to(frame, rule,
+				      frame->sp + ((int64_t)(frame->pc & 15) >= operand ? 16 : 8),
+				      read, arg);
+	case UNWIND_RULE_REALIGNED:
+		return unwind_step_realigned(frame, rule, read, arg);
+	case UNWIND_RULE_SIGNAL:
+		return unwind_step_signal(frame, rule, read, arg);
+	case UNWIND_RULE_CHAIN:
+		return unwind_step_chain(frame, read, arg);
+	case UNWIND_RULE_ROOT:
+		return UNWIND_END_ROOT;
+	case UNWIND_RULE_UNSUPPORTED:
+		return UNWIND_END_UNSUPPORTED;
+	case UNWIND_RULE_DAMAGED:
+		return UNWIND_END_DAMAGED;
+	default:
+		return UNWIND_END_NO_CFI;
+	}
+}
+
+#endif
