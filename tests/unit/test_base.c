@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+Test(error, names_the_object_and_the_reason)
+{
+	struct error err = ERROR_INIT;
+
+	cr_assert(eq(int, error_errno(&err, ENOENT, "open %s", "/x"), -ENOENT));
+	cr_assert(eq(str, err.message, (char *)"open /x: No such file or directory"));
+
+	error_hint(&err, "create %s", "/x");
+	error_prefix(&err, "record");
+	cr_assert(eq(str, err.message, (char *)"record: open /x: No such file or directory"));
+	cr_assert(eq(str, err.hint, (char *)"create /x"));
+	cr_assert(eq(int, err.code, -ENOENT));
+}
+
+Test(error, a_new_error_drops_the_old_hint)
+{
+	struct error err = ERROR_INIT;
+
+	error_set(&err, ERR_FORMAT, "first");
+	error_hint(&err, "do this");
+	error_set(&err, ERR_VERSION, "second");
+	cr_assert(eq(str, err.hint, (char *)""));
+}
+
+Test(error, without_an_error_only_the_code_is_returned)
+{
+	cr_assert(eq(int, error_set(NULL, ERR_FORMAT, "x"), ERR_FORMAT));
+	cr_assert(eq(int, error_errno(NULL, EPERM, "x"), -EPERM));
+}
+
+Test(error, long_messages_are_cut_not_overflowed)
+{
+	struct error err = ERROR_INIT;
+	char text[4096];
+
+	memset(text, 'a', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	error_errno(&err, ENOENT, "%s", text);
+	for (int i = 0; i < 5; i++)
+		error_prefix(&err, "%s", text);
+	cr_assert(eq(sz, strlen(err.message), sizeof(err.message) - 1));
+}
+
+/* The same operations on the map and on a plain array must agree. */
+Test(map, agrees_with_an_array_over_random_operations)
+{
+	static uint64_t expected[512];
+	static bool present[512];
+	struct map map = { 0 };
+	uint64_t state = 1;
+	size_t nr = 0;
+
+	for (int i = 0; i < 200000; i++) {
+		state = state * 6364136223846793005u + 1442695040888963407u;
+		unsigned int key = (state >> 33) % 512;
+
+		if ((state >> 50) % 3) {
+			nr += !present[key];
+			present[key] = true;
+			expected[key] = state;
+			map_set(&map, key * 16, state);
+		} else {
+			cr_assert(eq(int, map_remove(&map, key * 16), present[key]));
+			nr -= present[key];
+			present[key] = false;
+		}
+		cr_assert(eq(sz, map.nr, nr));
+	}
+	for (unsigned int key = 0; key < 512; key++) {
+		uint64_t *value = map_find(&map, key * 16);
+
+		cr_assert(eq(int, value != NULL, present[key]));
+		cr_assert(value == NULL || *value == expected[key]);
+	}
+	map_release(&map);
+}
+
+Test(map, tells_whether_a_key_is_new)
+{
+	struct map map = { 0 };
+	bool added;
+
+	*map_add(&map, UINT64_MAX, &added) = 5;
+	cr_assert(added);
+	cr_assert(eq(u64, *map_add(&map, UINT64_MAX, &added), 5));
+	cr_assert(not(added));
+	cr_assert(map_find(&map, 0) == NULL);
+	map_release(&map);
+	cr_assert(map_find(&map, UINT64_MAX) == NULL);
+}
+
+Test(intern, gives_one_id_a_text)
+{
+	struct intern names = { 0 };
+	char text[16];
+
+	for (int round = 0; round < 2; round++) {
+		for (unsigned int i = 0; i < 1000; i++) {
+			snprintf(text, sizeof(text), "name-%u", i);
+			cr_assert(eq(u32, intern_add(&names, text), i));
+		}
+	}
+	cr_assert(eq(str, (char *)intern_text(&names, 42), (char *)"name-42"));
+	cr_assert(intern_text(&names, 1000) == NULL);
+	intern_release(&names);
+}
+
+Test(vec, grows_and_keeps_what_it_holds)
+{
+	VEC(int) numbers = { 0 };
+	int sum = 0;
+
+	vec_each(&numbers, number) sum += *number;
+	for (int i = 0; i < 100; i++)
+		vec_push(&numbers, i);
+	*vec_add(&numbers) += 1;
+	vec_each(&numbers, number) sum += *number;
+
+	cr_assert(eq(sz, numbers.nr, 101));
+	cr_assert(eq(int, sum, 4951));
+	vec_free(&numbers);
+	cr_assert(eq(sz, numbers.nr, 0));
+}
+
+static char last_line[64];
+
+static void keep_line(enum log_domain domain, const char *line)
+{
+	snprintf(last_line, sizeof(last_line), "%s: %s", log_domain_name(domain), line);
+}
+
+Test(log, only_enabled_domains_are_heard)
+{
+	log_set_sink(keep_line);
+	cr_assert(eq(int, log_enable("ring,heap"), 0));
+
+	log_debug(LOG_UNWIND, "no");
+	cr_assert(eq(str, last_line, (char *)""));
+	log_debug(LOG_HEAP, "%d blocks", 3);
+	cr_assert(eq(str, last_line, (char *)"heap: 3 blocks"));
+	cr_assert(eq(int, log_enable("nonsense"), -1));
+}
