@@ -2,7 +2,7 @@
 /*
  * rule - how to get from a frame to its caller, in 32 bits.
  *
- *	unwind_rule rule = unwind_rule_make(UNWIND_RULE_SP, 32, unwind_fp_saved(-16));
+ *	unwind_rule rule = unwind_rule_make(UNWIND_RULE_SP, 32 / 8, 16 / 8);
  *
  * reads: the CFA (the caller's sp) is sp + 32, the caller's frame pointer is at CFA - 16.  On
  * x86-64 the return address is always at CFA - 8; CFI that says otherwise becomes UNSUPPORTED.
@@ -24,7 +24,7 @@ enum unwind_rule_kind {
 	UNWIND_RULE_SP,	       /* CFA = sp + 8 * operand */
 	UNWIND_RULE_FP,	       /* CFA = fp + 8 * operand */
 	UNWIND_RULE_PLT,       /* CFA = sp + 8, plus 8 where (pc & 15) >= operand */
-	UNWIND_RULE_REALIGNED, /* CFA = the word at fp + 8 * operand; fp is saved at fp, or kept */
+	UNWIND_RULE_REALIGNED, /* CFA = the word at fp + 8 * operand */
 	UNWIND_RULE_SIGNAL,    /* the interrupted sp is at sp + 8 * operand, pc and fp around it */
 	UNWIND_RULE_CHAIN,     /* no CFI: fp points to { caller's fp, return address } */
 	UNWIND_RULE_ROOT,      /* the outermost frame */
@@ -46,6 +46,7 @@ enum unwind_unsupported {
 
 enum {
 	UNWIND_FP_SAME = 0,   /* the function left the frame pointer alone */
+	UNWIND_FP_AT_FP = 1,  /* in a REALIGNED rule: saved where fp points */
 	UNWIND_FP_LOST = 511, /* it is gone */
 	UNWIND_OPERAND_MIN = -(1 << 18),
 	UNWIND_OPERAND_MAX = (1 << 18) - 1,
@@ -66,7 +67,7 @@ static inline int32_t unwind_rule_operand(unwind_rule rule)
 	return (int32_t)rule >> 13;
 }
 
-/* UNWIND_FP_SAME, UNWIND_FP_LOST, or n: saved at CFA - 8 * n. */
+/* UNWIND_FP_SAME, UNWIND_FP_LOST, or n: saved at CFA - 8 * n (but see UNWIND_FP_AT_FP). */
 static inline uint32_t unwind_rule_fp(unwind_rule rule)
 {
 	return rule >> 4 & 511;

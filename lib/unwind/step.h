@@ -99,8 +99,9 @@ static inline enum unwind_end unwind_step_realigned(struct unwind_frame *frame, 
 		return UNWIND_END_FP_LOST;
 	if (!read(arg, frame->fp + ARCH_WORD * (uint64_t)(int64_t)unwind_rule_operand(rule), &cfa))
 		return UNWIND_END_BAD_READ;
-	if (unwind_rule_fp(rule) != UNWIND_FP_SAME && !read(arg, frame->fp, &inner.fp))
+	if (unwind_rule_fp(rule) == UNWIND_FP_AT_FP && !read(arg, frame->fp, &inner.fp))
 		return UNWIND_END_BAD_READ;
+	inner.fp_lost = unwind_rule_fp(rule) == UNWIND_FP_LOST;
 
 	enum unwind_end end = unwind_step_to(&inner, 0, cfa, read, arg);
 	if (!end)

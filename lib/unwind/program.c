@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: MIT */
+#include "unwind/program.h"
+
+#include "arch/arch.h"
+
+enum {
+	/* The high two bits; the operand is in the others. */
+	DW_CFA_advance_loc = 0x40,
+	DW_CFA_offset = 0x80,
+	DW_CFA_restore = 0xc0,
+	DW_CFA_high = 0xc0,
+
+	DW_CFA_nop = 0x00,
+	DW_CFA_set_loc = 0x01,
+	DW_CFA_advance_loc1 = 0x02,
+	DW_CFA_advance_loc2 = 0x03,
+	DW_CFA_advance_loc4 = 0x04,
+	DW_CFA_offset_extended = 0x05,
+	DW_CFA_restore_extended = 0x06,
+	DW_CFA_undefined = 0x07,
+	DW_CFA_same_value = 0x08,
+	DW_CFA_register = 0x09,
+	DW_CFA_remember_state = 0x0a,
+	DW_CFA_restore_state = 0x0b,
+	DW_CFA_def_cfa = 0x0c,
+	DW_CFA_def_cfa_register = 0x0d,
+	DW_CFA_def_cfa_offset = 0x0e,
+	DW_CFA_def_cfa_expression = 0x0f,
+	DW_CFA_expression = 0x10,
+	DW_CFA_offset_extended_sf = 0x11,
+	DW_CFA_def_cfa_sf = 0x12,
+	DW_CFA_def_cfa_offset_sf = 0x13,
+	DW_CFA_val_offset = 0x14,
+	DW_CFA_val_offset_sf = 0x15,
+	DW_CFA_val_expression = 0x16,
+	DW_CFA_GNU_args_size = 0x2e,
+	DW_CFA_GNU_negative_offset_extended = 0x2f,
+
+	DW_OP_deref = 0x06,
+	DW_OP_and = 0x1a,
+	DW_OP_plus = 0x22,
+	DW_OP_shl = 0x24,
+	DW_OP_ge = 0x2a,
+	DW_OP_lit0 = 0x30,
+	DW_OP_lit3 = 0x33,
+	DW_OP_lit15 = 0x3f,
+	DW_OP_breg0 = 0x70,
+	DW_OP_breg_sp = DW_OP_breg0 + ARCH_DWARF_SP,
+	DW_OP_breg_fp = DW_OP_breg0 + ARCH_DWARF_FP,
+	DW_OP_breg_return = DW_OP_breg0 + ARCH_DWARF_RETURN,
+};
+
+static bool fits(int64_t offset)
+{
+	return offset == (int32_t)offset;
+}
+
+/* --- expressions: a few forms are known ------------------------------------ */
+
+/* Anything before the deref was "register + offset". */
+static struct cfa cfa_deref(uint8_t base, int64_t offset)
+{
+	if (base != DW_OP_breg_sp && base != DW_OP_breg_fp)
+		return (struct cfa){ .kind = CFA_UNKNOWN };
+	if (!fits(offset))
+		return (struct cfa){ .kind = CFA_TOO_LARGE };
+	return (struct cfa){
+		.kind = base == DW_OP_breg_sp ? CFA_AT_SP : CFA_AT_FP,
+		.offset = (int32_t)offset,
+	};
+}
+
+/* sp + 8 + ((pc & 15) >= threshold) * 8, as linkers write it for lazy PLTs. */
+static struct cfa cfa_plt(struct bytes expression)
+{
+	static const uint8_t head[] = { DW_OP_breg_return, 0, DW_OP_lit15, DW_OP_and };
+	static const uint8_t tail[] = { DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus };
+	const uint8_t *at = bytes_take(&expression, sizeof(head) + 1 + sizeof(tail));
+	bool known = at && !bytes_left(&expression);
+
+	for (size_t i = 0; known && i < sizeof(head); i++)
+		known = at[i] == head[i] && at[sizeof(head) + 1 + i] == tail[i];
+	if (!known || at[sizeof(head)] < DW_OP_lit0 || at[sizeof(head)] > DW_OP_lit15)
+		return (struct cfa){ .kind = CFA_UNKNOWN };
+	return (struct cfa){ .kind = CFA_PLT, .offset = at[sizeof(head)] - DW_OP_lit0 };
+}
+
+static struct cfa cfa_expression(struct bytes expression)
+{
+	uint8_t base = bytes_u8(&expression);
+	int64_t offset = bytes_sleb(&expression);
+
+	if (expression.bad)
+		return (struct cfa){ .kind = CFA_UNKNOWN };
+	if (bytes_left(&expression) == 1 && *expression.at == DW_OP_deref)
+		return cfa_deref(base, offset);
+	if (base == DW_OP_breg_sp && offset == ARCH_WORD)
+		return cfa_plt(expression);
+	return (struct cfa){ .kind = CFA_UNKNOWN };
+}
+
+static struct place place_expression(struct bytes expression)
+{
+	uint8_t base = bytes_u8(&expression);
+	int64_t offset = bytes_sleb(&expression);
+
+	if (expression.bad || bytes_left(&expression) || !fits(offset))
+		return (struct place){ .kind = PLACE_OTHER };
+	if (base == DW_OP_breg_sp)
+		return (struct place){ .kind = PLACE_SP, .offset = (int32_t)offset };
+	if (base == DW_OP_breg_fp)
+		return (struct place){ .kind = PLACE_FP, .offset = (int32_t)offset };
+	return (struct place){ .kind = PLACE_OTHER };
+}
+
+/* --- instructions ----------------------------------------------------------- */
+
+/* The place of a register we follow, or NULL. */
+static struct place *place_in(struct state *state, const struct cie *cie, uint64_t reg)
+{
+	if (reg == cie->return_column)
+		return &state->return_address;
+	if (reg == ARCH_DWARF_FP)
+		return &state->fp;
+	if (reg == ARCH_DWARF_SP)
+		return &state->sp;
+	return NULL;
+}
+
+static void set_place(struct program *program, uint64_t reg, struct place place)
+{
+	struct place *followed = place_in(&program->now, &program->fde->cie, reg);
+
+	if (followed)
+		*followed = place;
+}
+
+static void set_place_kind(struct program *program, uint64_t reg, enum place_kind kind)
+{
+	set_place(program, reg, (struct place){ .kind = (uint8_t)kind });
+}
+
+static void save_at_cfa(struct program *program, uint64_t reg, uint64_t factored)
+{
+	int64_t offset = (int64_t)(factored * (uint64_t)program->fde->cie.data_factor);
+
+	if (fits(offset))
+		set_place(program, reg, (struct place){ PLACE_CFA, (int32_t)offset });
+	else
+		set_place_kind(program, reg, PLACE_OTHER);
+}
+
+static void restore_place(struct program *program, uint64_t reg)
+{
+	struct place *initial = place_in(&program->initial, &program->fde->cie, reg);
+
+	if (initial)
+		set_place(program, reg, *initial);
+}
+
+static void set_cfa(struct program *program, uint64_t reg, int64_t offset)
+{
+	struct cfa *cfa = &program->now.cfa;
+
+	cfa->kind = fits(offset) && reg <= UINT8_MAX ? CFA_REGISTER : CFA_TOO_LARGE;
+	cfa->reg = (uint8_t)reg;
+	cfa->offset = (int32_t)offset;
+}
+
+/* Half a definition needs the other half to be there. */
+static void set_cfa_half(struct program *program, uint64_t reg, int64_t offset)
+{
+	uint8_t kind = program->now.cfa.kind;
+
+	if (kind == CFA_REGISTER || kind == CFA_TOO_LARGE)
+		set_cfa(program, reg, offset);
+	else
+		program->now.cfa.kind = CFA_UNKNOWN;
+}
+
+static void remember(struct program *program)
+{
+	if (program->nr_remembered < PROGRAM_REMEMBER_MAX)
+		program->remembered[program->nr_remembered++] = program->now;
+	else
+		program->damaged = true;
+}
+
+static void restore(struct program *program)
+{
+	if (program->nr_remembered)
+		program->now = program->remembered[--program->nr_remembered];
+	else
+		program->damaged = true;
+}
+
+static int64_t factored_sleb(struct program *program)
+{
+	uint64_t factor = (uint64_t)program->fde->cie.data_factor;
+
+	return (int64_t)((uint64_t)bytes_sleb(&program->instructions) * factor);
+}
+
+static struct bytes expression_block(struct bytes *in)
+{
+	return bytes_cut(in, bytes_uleb(in));
+}
+
+/* Everything that does not move the location. */
+static void execute(struct program *program, uint8_t opcode)
+{
+	struct bytes *in = &program->instructions;
+	struct cfa *cfa = &program->now.cfa;
+	uint64_t reg;
+
+	switch (opcode) {
+	case DW_CFA_nop:
+		return;
+	case DW_CFA_offset_extended:
+		reg = bytes_uleb(in);
+		save_at_cfa(program, reg, bytes_uleb(in));
+		return;
+	case DW_CFA_offset_extended_sf:
+		reg = bytes_uleb(in);
+		save_at_cfa(program, reg, (uint64_t)bytes_sleb(in));
+		return;
+	case DW_CFA_GNU_negative_offset_extended:
+		reg = bytes_uleb(in);
+		save_at_cfa(program, reg, -bytes_uleb(in));
+		return;
+	case DW_CFA_restore_extended:
+		restore_place(program, bytes_uleb(in));
+		return;
+	case DW_CFA_undefined:
+		set_place_kind(program, bytes_uleb(in), PLACE_UNDEFINED);
+		return;
+	case DW_CFA_same_value:
+		set_place_kind(program, bytes_uleb(in), PLACE_SAME);
+		return;
+	case DW_CFA_register:
+	case DW_CFA_val_offset:
+	case DW_CFA_val_offset_sf:
+		set_place_kind(program, bytes_uleb(in), PLACE_OTHER);
+		bytes_uleb(in);
+		return;
+	case DW_CFA_val_expression:
+		set_place_kind(program, bytes_uleb(in), PLACE_OTHER);
+		expression_block(in);
+		return;
+	case DW_CFA_expression:
+		reg = bytes_uleb(in);
+		set_place(program, reg, place_expression(expression_block(in)));
+		return;
+	case DW_CFA_remember_state:
+		remember(program);
+		return;
+	case DW_CFA_restore_state:
+		restore(program);
+		return;
+	case DW_CFA_def_cfa:
+		reg = bytes_uleb(in);
+		set_cfa(program, reg, (int64_t)bytes_uleb(in));
+		return;
+	case DW_CFA_def_cfa_sf:
+		reg = bytes_uleb(in);
+		set_cfa(program, reg, factored_sleb(program));
+		return;
+	case DW_CFA_def_cfa_register:
+		set_cfa_half(program, bytes_uleb(in), cfa->offset);
+		return;
+	case DW_CFA_def_cfa_offset:
+		set_cfa_half(program, cfa->reg, (int64_t)bytes_uleb(in));
+		return;
+	case DW_CFA_def_cfa_offset_sf:
+		set_cfa_half(program, cfa->reg, factored_sleb(program));
+		return;
+	case DW_CFA_def_cfa_expression:
+		*cfa = cfa_expression(expression_block(in));
+		return;
+	case DW_CFA_GNU_args_size:
+		bytes_uleb(in);
+		return;
+	default:
+		program->damaged = true;
+	}
+}
+
+/* Whether the opcode moves the location, and to where. */
+static bool moves_location(struct program *program, uint8_t opcode, uint64_t *to)
+{
+	struct bytes *in = &program->instructions;
+	const struct cie *cie = &program->fde->cie;
+
+	if ((opcode & DW_CFA_high) == DW_CFA_advance_loc)
+		*to = program->location + (opcode & 0x3f) * cie->code_factor;
+	else if (opcode == DW_CFA_advance_loc1)
+		*to = program->location + bytes_u8(in) * cie->code_factor;
+	else if (opcode == DW_CFA_advance_loc2)
+		*to = program->location + bytes_u16(in) * cie->code_factor;
+	else if (opcode == DW_CFA_advance_loc4)
+		*to = program->location + bytes_u32(in) * cie->code_factor;
+	else if (opcode == DW_CFA_set_loc)
+		*to = bytes_pointer(in, cie->pointer_encoding, 0, 0);
+	else
+		return false;
+	return true;
+}
+
+/* Runs up to the next change of location, or to the end of the instructions. */
+static void run(struct program *program)
+{
+	struct bytes *in = &program->instructions;
+
+	program->next = program->fde->end;
+	while (bytes_left(in) && !program->damaged) {
+		uint8_t opcode = bytes_u8(in);
+		uint64_t to;
+
+		if (moves_location(program, opcode, &to)) {
+			program->damaged |= to < program->location;
+			if (to == program->location)
+				continue;
+			if (to < program->next)
+				program->next = to;
+			break;
+		}
+		if ((opcode & DW_CFA_high) == DW_CFA_offset)
+			save_at_cfa(program, opcode & 0x3f, bytes_uleb(in));
+		else if ((opcode & DW_CFA_high) == DW_CFA_restore)
+			restore_place(program, opcode & 0x3f);
+		else
+			execute(program, opcode);
+	}
+	program->damaged |= in->bad;
+	if (program->damaged)
+		program->next = program->fde->end;
+}
+
+/* --- from the state to a rule ------------------------------------------------ */
+
+static unwind_rule unsupported(enum unwind_unsupported reason)
+{
+	return unwind_rule_make(UNWIND_RULE_UNSUPPORTED, (int32_t)reason, UNWIND_FP_SAME);
+}
+
+static uint32_t fp_slot(struct place fp)
+{
+	if (fp.kind == PLACE_SAME)
+		return UNWIND_FP_SAME;
+	if (fp.kind == PLACE_CFA && fp.offset < 0 && fp.offset % ARCH_WORD == 0 &&
+	    fp.offset > -ARCH_WORD * UNWIND_FP_LOST)
+		return (uint32_t)(-fp.offset / ARCH_WORD);
+	return UNWIND_FP_LOST;
+}
+
+static unwind_rule relative(enum unwind_rule_kind kind, int32_t offset, uint32_t fp)
+{
+	int32_t operand = offset / ARCH_WORD;
+
+	if (offset % ARCH_WORD || operand < UNWIND_OPERAND_MIN || operand > UNWIND_OPERAND_MAX)
+		return unsupported(UNWIND_CFA_OFFSET);
+	return unwind_rule_make(kind, operand, fp);
+}
+
+static unwind_rule signal_rule(const struct state *state)
+{
+	int32_t sp = state->cfa.offset;
+
+	/* Without overflow: these are small, or the operand is refused below. */
+	if (state->cfa.kind != CFA_AT_SP || sp > INT32_MAX / 2 || sp < INT32_MIN / 2 ||
+	    state->return_address.kind != PLACE_SP ||
+	    state->return_address.offset != sp + ARCH_SIGNAL_PC_FROM_SP ||
+	    state->fp.kind != PLACE_SP || state->fp.offset != sp + ARCH_SIGNAL_FP_FROM_SP)
+		return unsupported(UNWIND_SIGNAL_FRAME);
+	return relative(UNWIND_RULE_SIGNAL, sp, UNWIND_FP_SAME);
+}
+
+static unwind_rule realigned_rule(const struct state *state)
+{
+	if (state->fp.kind == PLACE_FP && !state->fp.offset)
+		return relative(UNWIND_RULE_REALIGNED, state->cfa.offset, UNWIND_FP_AT_FP);
+	return relative(UNWIND_RULE_REALIGNED, state->cfa.offset,
+			state->fp.kind == PLACE_SAME ? UNWIND_FP_SAME : UNWIND_FP_LOST);
+}
+
+static unwind_rule register_rule(const struct state *state)
+{
+	if (state->cfa.reg == ARCH_DWARF_SP)
+		return relative(UNWIND_RULE_SP, state->cfa.offset, fp_slot(state->fp));
+	if (state->cfa.reg == ARCH_DWARF_FP)
+		return relative(UNWIND_RULE_FP, state->cfa.offset, fp_slot(state->fp));
+	return unsupported(UNWIND_CFA_REGISTER);
+}
+
+static unwind_rule cfa_rule(const struct state *state)
+{
+	switch (state->cfa.kind) {
+	case CFA_REGISTER:
+		return register_rule(state);
+	case CFA_PLT:
+		return unwind_rule_make(UNWIND_RULE_PLT, state->cfa.offset, fp_slot(state->fp));
+	case CFA_AT_FP:
+		return realigned_rule(state);
+	case CFA_TOO_LARGE:
+		return unsupported(UNWIND_CFA_OFFSET);
+	default:
+		return unsupported(UNWIND_CFA_EXPRESSION);
+	}
+}
+
+static unwind_rule rule_of(const struct program *program)
+{
+	const struct state *state = &program->now;
+
+	if (program->damaged)
+		return unwind_rule_make(UNWIND_RULE_DAMAGED, 0, UNWIND_FP_SAME);
+	if (state->return_address.kind == PLACE_UNDEFINED)
+		return unwind_rule_make(UNWIND_RULE_ROOT, 0, UNWIND_FP_SAME);
+	if (program->fde->cie.signal_frame)
+		return signal_rule(state);
+	if (state->sp.kind != PLACE_SAME)
+		return unsupported(UNWIND_STACK_POINTER);
+	if (state->return_address.kind != PLACE_CFA ||
+	    state->return_address.offset != ARCH_RETURN_AT_CFA)
+		return unsupported(UNWIND_RETURN_ADDRESS);
+	return cfa_rule(state);
+}
+
+static void advance(struct program *program)
+{
+	program->location = program->next;
+	if (program->location >= program->fde->end)
+		return;
+	run(program);
+	program->rule = rule_of(program);
+}
+
+void program_start(struct program *program, const struct fde *fde)
+{
+	program->fde = fde;
+	program->location = fde->start;
+	program->now = (struct state){ .cfa = { .kind = CFA_NONE } };
+	program->initial = program->now;
+	program->nr_remembered = 0;
+	program->damaged = false;
+
+	program->instructions = fde->cie.instructions;
+	run(program);
+	program->initial = program->now;
+	program->nr_remembered = 0;
+
+	program->instructions = fde->instructions;
+	program->next = fde->start;
+	advance(program);
+}
+
+bool program_next(struct program *program, struct unwind_row *row)
+{
+	if (program->location >= program->fde->end)
+		return false;
+
+	row->start = program->location;
+	row->rule = program->rule;
+	do
+		advance(program);
+	while (program->location < program->fde->end && program->rule == row->rule);
+	row->end = program->location;
+	return true;
+}
