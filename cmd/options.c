@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/suggest.h"
+#include "base/units.h"
+#include "cmd/cmd.h"
+
+enum { OPTION_COLOR = 0x1000, OPTION_DEBUG };
+
+static const char *const color_modes[] = { "auto", "always", "never", NULL };
+
+static const struct argp_option common_table[] = {
+	{ "quiet", 'q', NULL, 0, "Print errors only", -2 },
+	{ "verbose", 'v', NULL, 0, "Say more about what is done", -2 },
+	{ "color", OPTION_COLOR, "WHEN", 0, "auto, always or never", -2 },
+	{ "debug", OPTION_DEBUG, "DOMAINS", 0, "Diagnostics of cprof itself: all, or some parts",
+	  -2 },
+	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -2 },
+	{ 0 },
+};
+
+static error_t parse_common(int key, char *argument, struct argp_state *state)
+{
+	struct common_options *options = state->input;
+
+	switch (key) {
+	case 'q':
+		options->quiet = true;
+		return 0;
+	case 'v':
+		options->verbose = true;
+		return 0;
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		return 0;
+	case OPTION_COLOR:
+		options->color =
+			(enum color_mode)option_choice(state, "--color", argument, color_modes);
+		return 0;
+	case OPTION_DEBUG:
+		options->debug = argument;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp common_parser = { .options = common_table, .parser = parse_common };
+const struct argp_child options_common[] = { { &common_parser, 0, NULL, 0 }, { 0 } };
+
+static void reject_domains(const char *domains)
+{
+	struct error err = ERROR_INIT;
+	char list[256] = "all";
+
+	for (int i = 0; i < LOG_NR_DOMAINS; i++) {
+		size_t length = strlen(list);
+
+		snprintf(list + length, sizeof(list) - length, ", %s", log_domain_name(i));
+	}
+	error_set(&err, ERR_USAGE, "--debug: no such domain in '%s'", domains);
+	error_hint(&err, "known are: %s", list);
+	exit(fail(&err));
+}
+
+void options_parse(const struct argp *parser, int argc, char **argv, void *input,
+		   const struct common_options *common)
+{
+	argp_parse(parser, argc, argv, ARGP_IN_ORDER, NULL, input);
+	if (common->debug && log_enable(common->debug) < 0)
+		reject_domains(common->debug);
+}
+
+uint64_t option_unsigned(struct argp_state *state, const char *option, const char *value,
+			 uint64_t min, uint64_t max)
+{
+	unsigned long long number;
+	char *end;
+
+	errno = 0;
+	number = strtoull(value, &end, 10);
+	if (!isdigit((unsigned char)*value) || *end || errno || number < min || number > max)
+		argp_error(state, "%s: '%s' is not a whole number from %" PRIu64 " to %" PRIu64,
+			   option, value, min, max);
+	return number;
+}
+
+uint64_t option_size(struct argp_state *state, const char *option, const char *value)
+{
+	uint64_t bytes = 0;
+
+	if (units_parse_size(value, &bytes) < 0)
+		argp_error(state, "%s: '%s' is not a size (such as 4096, 64K, 1.5M)", option,
+			   value);
+	return bytes;
+}
+
+int64_t option_duration_ns(struct argp_state *state, const char *option, const char *value)
+{
+	int64_t duration_ns = 0;
+
+	if (units_parse_duration(value, &duration_ns) < 0)
+		argp_error(state, "%s: '%s' is not a duration (such as 10, 1.5s, 200ms)", option,
+			   value);
+	return duration_ns;
+}
+
+double option_percent(struct argp_state *state, const char *option, const char *value)
+{
+	char *end;
+	double percent = strtod(value, &end);
+
+	if (*end == '%')
+		end++;
+	if (!isdigit((unsigned char)*value) || *end || !(percent <= 100))
+		argp_error(state, "%s: '%s' is not a percentage from 0 to 100", option, value);
+	return percent;
+}
+
+static void reject_choice(struct argp_state *state, const char *option, const char *value,
+			  const char *const *choices)
+{
+	const char *meant = suggest(value, choices);
+	char list[512] = "";
+
+	if (meant)
+		argp_error(state, "%s: '%s' is not known; did you mean '%s'?", option, value,
+			   meant);
+	for (; *choices; choices++) {
+		size_t length = strlen(list);
+
+		snprintf(list + length, sizeof(list) - length, "%s%s", length ? ", " : "",
+			 *choices);
+	}
+	argp_error(state, "%s: '%s' is none of: %s", option, value, list);
+}
+
+int option_choice(struct argp_state *state, const char *option, const char *value,
+		  const char *const *choices)
+{
+	for (int i = 0; choices[i]; i++) {
+		if (!strcmp(choices[i], value))
+			return i;
+	}
+	reject_choice(state, option, value, choices);
+	return 0; /* not reached */
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options - what the option parsers of the commands share.
+ *
+ *	struct report_options { struct common_options common; ... };
+ *
+ *	static error_t parse(int key, char *argument, struct argp_state *state)
+ *	{
+ *		struct report_options *options = state->input;
+ *
+ *		switch (key) {
+ *		case ARGP_KEY_INIT:
+ *			state->child_inputs[0] = &options->common;
+ *			return 0;
+ *		case 'l':
+ *			options->limit = option_unsigned(state, "--limit", argument, 1, UINT_MAX);
+ *		...
+ *	}
+ *	static const struct argp parser = { table, parse, "[VIEW] [FILE]", doc, OPTIONS_COMMON };
+ *
+ * Parsing has no effects; options_parse() applies --debug afterwards.  Arguments arrive in
+ * order; a parser for whom the rest belongs to a program takes it at its first ARGP_KEY_ARG:
+ *
+ *	options->program = state->argv + state->next - 1;
+ *	state->next = state->argc;
+ */
+#ifndef CMD_OPTIONS_H
+#define CMD_OPTIONS_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cmd/terminal.h"
+
+/* --color, --debug, -q, -v, -h: the same in every command. */
+struct common_options {
+	enum color_mode color;
+	const char *debug;
+	bool quiet;
+	bool verbose;
+};
+
+extern const struct argp_child options_common[];
+#define OPTIONS_COMMON options_common
+
+/* argp_parse() with ARGP_IN_ORDER; common is part of input. */
+void options_parse(const struct argp *parser, int argc, char **argv, void *input,
+		   const struct common_options *common);
+
+/* The value of an option, or argp_error() (which ends the process) naming option and value. */
+uint64_t option_unsigned(struct argp_state *state, const char *option, const char *value,
+			 uint64_t min, uint64_t max);
+uint64_t option_size(struct argp_state *state, const char *option, const char *value);
+int64_t option_duration_ns(struct argp_state *state, const char *option, const char *value);
+double option_percent(struct argp_state *state, const char *option, const char *value);
+/* The index of value in a list that NULL ends; the message lists them or says which was meant. */
+int option_choice(struct argp_state *state, const char *option, const char *value,
+		  const char *const *choices);
+
+#endif

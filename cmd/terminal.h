@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * terminal - standard output of a report: colour, width, pager.
+ *
+ *	struct terminal terminal;
+ *
+ *	terminal_open(&terminal, options.color, true);
+ *	report_print(rows, terminal.out, terminal.width, terminal.color);
+ *	terminal_close(&terminal);
+ *
+ * Honours NO_COLOR, COLUMNS and PAGER.  The pager runs only between us and a terminal; without
+ * PAGER it is less, if there.  What cannot be written to standard output is reported when the
+ * process ends (main.c), so nobody else has to look; a reader that goes away early (`| head`)
+ * makes no message, only an exit status.
+ */
+#ifndef CMD_TERMINAL_H
+#define CMD_TERMINAL_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+struct terminal {
+	FILE *out;
+	unsigned int width; /* columns; 0: not limited (no terminal, no COLUMNS) */
+	bool color;
+	pid_t pager; /* 0: none */
+};
+
+/* Never fails: without a pager the output goes directly.  SIGPIPE is ignored from here on. */
+void terminal_open(struct terminal *terminal, enum color_mode color, bool with_pager);
+/* Flushes and waits for the pager. */
+void terminal_close(struct terminal *terminal);
+
+/* Whether what is written to file should be coloured. */
+bool terminal_wants_color(FILE *file, enum color_mode color);
+/* Columns of file as a terminal, or by COLUMNS; 0: neither. */
+unsigned int terminal_width(FILE *file);
+
+#endif
