@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: MIT
+"""Fixtures of the end-to-end tests.
+
+    def test_burns_in_two_functions(record, programs):
+        profile = record(programs / "burn", "3")
+        cpu = profile.report()["cpu"]
+        assert cpu["samples"] > 100
+
+CPROF names the cprof under test and PROGRAMS the folder of built tests/programs; `make check-e2e`
+sets both.  Each test runs in a folder of its own (tmp_path).  A test that cannot run here says why:
+need.pmu(), need.tool("valgrind"), nobody (root only).  Everything runs with a clean environment
+and a time limit, so that a hang is a failure.
+"""
+
+import json
+import os
+import pwd
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+TIME_LIMIT_S = 300
+
+# What would change the output of cprof or of the programs under it.
+FOREIGN = ("DEBUGINFOD_URLS", "NO_COLOR", "PAGER", "COLUMNS", "LESS", "LD_PRELOAD", "SUDO_UID", "SUDO_GID")
+
+
+def clean_environment(extra=None):
+    env = {k: v for k, v in os.environ.items() if k not in FOREIGN and not k.startswith("CPROF")}
+    env["LC_ALL"] = "C.UTF-8"
+    env.update(extra or {})
+    return env
+
+
+class Runner:
+    """Runs commands in a folder, as us or as another user."""
+
+    def __init__(self, folder, cprof, user=None):
+        self.folder = Path(folder)
+        self.cprof = Path(cprof)
+        self.user = user
+
+    def _popen_arguments(self, env, cwd):
+        arguments = {"cwd": cwd or self.folder, "env": clean_environment(env)}
+        if self.user:
+            entry = pwd.getpwnam(self.user)
+            arguments.update(user=entry.pw_uid, group=entry.pw_gid, extra_groups=[])
+            arguments["env"]["HOME"] = str(self.folder)
+        return arguments
+
+    def start(self, *command, env=None, cwd=None, **popen):
+        """A subprocess.Popen; ends with the test at the latest if used as context manager."""
+        return subprocess.Popen([str(c) for c in command], **self._popen_arguments(env, cwd), **popen)
+
+    def run(self, *command, env=None, cwd=None, text=True, input=None, timeout=TIME_LIMIT_S, **popen):
+        """A finished subprocess.CompletedProcess with stdout and stderr; never raises on failure."""
+        popen.setdefault("stdout", subprocess.PIPE)
+        popen.setdefault("stderr", subprocess.PIPE)
+        if input is None:
+            popen.setdefault("stdin", subprocess.DEVNULL)
+        else:
+            popen["input"] = input
+        if text:
+            popen.setdefault("errors", "surrogateescape")
+        return subprocess.run([str(c) for c in command], text=text, timeout=timeout,
+                              **self._popen_arguments(env, cwd), **popen)
+
+    def cprof_run(self, *arguments, **options):
+        return self.run(self.cprof, *arguments, **options)
+
+    def record(self, program, *arguments, options=(), output="cprof.data", status=0, **run):
+        """Records one run.  status: the exit status expected, None for any."""
+        result = self.cprof_run("record", "-o", output, *options, "--", program, *arguments, **run)
+        assert status is None or result.returncode == status, result.stderr
+        return Profile(self, self.folder / output, result)
+
+
+class Profile:
+    """A recorded profile and the run that made it."""
+
+    def __init__(self, runner, path, result):
+        self.runner, self.path, self.result = runner, path, result
+        self.returncode, self.stdout, self.stderr = result.returncode, result.stdout, result.stderr
+
+    def report(self, *arguments):
+        """`cprof report ARGUMENTS --json`, parsed."""
+        result = self.runner.cprof_run("report", *arguments, "--json", self.path)
+        assert result.returncode == 0, result.stderr
+        return json.loads(result.stdout)
+
+    def text(self, *arguments):
+        """`cprof report ARGUMENTS`, as printed to a file."""
+        result = self.runner.cprof_run("report", *arguments, self.path)
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    def sql(self, query, *parameters):
+        """The rows of an SQL query on the file."""
+        connection = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
+        try:
+            return connection.execute(query, parameters).fetchall()
+        finally:
+            connection.close()
+
+
+class Need:
+    """Skips a test with the reason when this machine lacks something."""
+
+    def tool(self, name):
+        path = shutil.which(name)
+        if not path:
+            pytest.skip(f"{name} is not installed")
+        return path
+
+    def file(self, path, why):
+        if not os.path.exists(path):
+            pytest.skip(f"{path} is not there: {why}")
+        return Path(path)
+
+    def pmu(self):
+        if not has_pmu():
+            pytest.skip("no hardware PMU: perf offers no 'cycles' here")
+
+    def perf(self):
+        """Any sampling at all, as the user of the test."""
+        if paranoid() > 2 and os.geteuid() != 0:
+            pytest.skip(f"perf_event_paranoid is {paranoid()}: perf is refused to this user")
+
+    def root(self):
+        if os.geteuid() != 0:
+            pytest.skip("needs root")
+
+
+def has_pmu():
+    """A CPU PMU registers itself as 'cpu' (x86), 'cpu_core' (hybrid) or 'armv8_...'."""
+    devices = os.listdir("/sys/bus/event_source/devices")
+    return any(d.startswith(("cpu", "armv8")) for d in devices)
+
+
+def paranoid():
+    return int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
+
+
+@pytest.fixture(scope="session")
+def cprof():
+    path = Path(os.environ.get("CPROF", "build/release/cprof")).resolve()
+    assert path.exists(), f"{path} is not built; run `make check-e2e`"
+    return path
+
+
+@pytest.fixture(scope="session")
+def programs():
+    return Path(os.environ.get("PROGRAMS", "build/release/programs")).resolve()
+
+
+@pytest.fixture
+def need():
+    return Need()
+
+
+@pytest.fixture
+def runner(cprof, tmp_path):
+    return Runner(tmp_path, cprof)
+
+
+@pytest.fixture
+def run(runner):
+    """run("record", "--", "true"): cprof with these arguments."""
+    return runner.cprof_run
+
+
+@pytest.fixture
+def record(runner):
+    """record(program, *arguments, options=[...]): a Profile."""
+    return runner.record
+
+
+@pytest.fixture
+def nobody(cprof):
+    """A Runner as an ordinary user, in a folder of that user's; skips when we are not root."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can run something as nobody (the other tests ran as an ordinary user)")
+    folder = Path(tempfile.mkdtemp(prefix="cprof-nobody-"))
+    entry = pwd.getpwnam("nobody")
+    os.chown(folder, entry.pw_uid, entry.pw_gid)
+    try:
+        yield Runner(folder, reachable_copy(cprof, folder), user="nobody")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def reachable_copy(cprof, folder):
+    """cprof and its shim where everybody can read them (a checkout may be below /root)."""
+    for file in (cprof, cprof.parent / "libcprof-heap.so"):
+        if file.exists():
+            shutil.copy(file, folder)
+            os.chmod(folder / file.name, 0o755)
+    return folder / cprof.name
+
+
+def pytest_report_header(config):
+    return [f"cprof: PMU {'yes' if has_pmu() else 'no'}, perf_event_paranoid {paranoid()}, uid {os.geteuid()}"]

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""The frame around all commands: help, version, bad usage, output that cannot be written."""
+
+import os
+
+import pytest
+
+
+def test_help_fits_a_screen_and_shows_an_example(run):
+    result = run("--help")
+    lines = result.stdout.splitlines()
+    assert result.returncode == 0
+    assert result.stderr == ""
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80
+    assert "cprof record ./app" in result.stdout
+
+
+def test_help_lists_every_command_and_each_has_help(run):
+    listed = [line.split()[0] for line in run("--help").stdout.splitlines()
+              if line.startswith("  ") and not line.startswith("  cprof")]
+    assert listed
+    for command in listed:
+        result = run(command, "--help")
+        assert result.returncode == 0, command
+        assert result.stdout.startswith(f"Usage: cprof {command}")
+        assert len(result.stdout.splitlines()) <= 40, command
+        assert f"cprof {command}" in result.stdout.split("\n", 1)[1], f"no example in {command} --help"
+        assert run("help", command).stdout == result.stdout
+
+
+def test_version_says_what_is_in(run):
+    result = run("--version")
+    assert result.returncode == 0
+    assert result.stdout.startswith("cprof 0.")
+    assert "libpfm" in result.stdout
+
+
+def test_no_command_is_bad_usage(run):
+    result = run()
+    assert result.returncode == 64
+    assert result.stdout == ""
+    assert "usage: cprof COMMAND" in result.stderr
+
+
+def test_unknown_command_names_the_one_meant(run):
+    result = run("recrod")
+    assert result.returncode == 64
+    assert result.stdout == ""
+    assert "'recrod' is not a command" in result.stderr
+    assert "did you mean 'record'?" in result.stderr
+
+
+def test_unknown_command_far_from_all_points_at_help(run):
+    result = run("frobnicate")
+    assert result.returncode == 64
+    assert "did you mean" not in result.stderr
+    assert "cprof --help" in result.stderr
+
+
+@pytest.mark.parametrize("command, status", [("record", 125), ("stat", 125), ("report", 64)])
+def test_unknown_option_names_it_and_points_at_help(run, command, status):
+    result = run(command, "--frobnicate")
+    assert result.returncode == status
+    assert "--frobnicate" in result.stderr
+    assert f"cprof {command} --help" in result.stderr
+
+
+@pytest.mark.parametrize("command, status", [("record", 125), ("stat", 125), ("report", 64)])
+def test_unknown_debug_domain_lists_the_known(run, command, status):
+    result = run(command, "--debug=unwnd", "x")
+    assert result.returncode == status
+    assert "'unwnd'" in result.stderr and "unwind" in result.stderr
+
+
+def test_unknown_color_mode_is_bad_usage(run):
+    result = run("report", "--color=sometimes")
+    assert result.returncode == 64
+    assert "'sometimes' is none of: auto, always, never" in result.stderr
+
+
+def test_full_disk_under_standard_output_fails(run):
+    with open("/dev/full", "w") as full:
+        result = run("--help", stdout=full)
+    assert result.returncode == 1
+    assert "No space left on device" in result.stderr
+
+
+def test_closed_standard_output_fails(runner, cprof):
+    result = runner.run("sh", "-c", f"'{cprof}' --help >&-")
+    assert result.returncode == 1
+    assert "standard output" in result.stderr
+
+
+def test_closed_standard_error_is_survived(runner, cprof):
+    result = runner.run("sh", "-c", f"'{cprof}' frobnicate 2>&-")
+    assert result.returncode == 64
+    assert result.stdout == ""
+
+
+def test_reader_that_goes_away_fails_the_report_without_a_word(runner, record, cprof):
+    profile = record("true")
+    reader, writer = os.pipe()
+    os.close(reader)
+    result = runner.run(cprof, "report", profile.path, stdout=writer)
+    os.close(writer)
+    assert (result.returncode, result.stderr) == (1, "")
