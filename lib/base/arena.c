@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define BLOCK_SIZE (64 * 1024)
+#define ALIGNMENT alignof(max_align_t)
+
+struct arena_block {
+	struct arena_block *next;
+	max_align_t data[];
+};
+
+void arena_release(struct arena *arena)
+{
+	while (arena->blocks) {
+		struct arena_block *next = arena->blocks->next;
+
+		free(arena->blocks);
+		arena->blocks = next;
+	}
+	*arena = (struct arena){ 0 };
+}
+
+static struct arena_block *new_block(size_t size)
+{
+	/* An overflow must fail, not wrap. */
+	return xmalloc(size > SIZE_MAX - sizeof(struct arena_block)
+			       ? SIZE_MAX
+			       : sizeof(struct arena_block) + size);
+}
+
+/* A large piece gets a block of its own, behind the one in use. */
+static void *alloc_alone(struct arena *arena, size_t size)
+{
+	struct arena_block *block = new_block(size);
+
+	block->next = arena->blocks->next;
+	arena->blocks->next = block;
+	return block->data;
+}
+
+static void add_block(struct arena *arena)
+{
+	struct arena_block *block = new_block(BLOCK_SIZE);
+
+	block->next = arena->blocks;
+	arena->blocks = block;
+	arena->used = 0;
+	arena->room = BLOCK_SIZE;
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+	if (!arena->blocks)
+		add_block(arena);
+	if (size > BLOCK_SIZE / 4)
+		return alloc_alone(arena, size);
+	if (size > arena->room - arena->used)
+		add_block(arena);
+
+	void *piece = (char *)arena->blocks->data + arena->used;
+
+	arena->used += (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	if (arena->used > arena->room)
+		arena->used = arena->room;
+	return piece;
+}
+
+void *arena_memdup(struct arena *arena, const void *data, size_t size)
+{
+	void *copy = arena_alloc(arena, size);
+
+	if (size)
+		memcpy(copy, data, size);
+	return copy;
+}
+
+char *arena_strdup(struct arena *arena, const char *text)
+{
+	return text ? arena_memdup(arena, text, strlen(text) + 1) : NULL;
+}
+
+char *arena_strndup(struct arena *arena, const char *text, size_t length)
+{
+	char *copy = arena_alloc(arena, length + 1);
+
+	memcpy(copy, text, length);
+	copy[length] = '\0';
+	return copy;
+}
