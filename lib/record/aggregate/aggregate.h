@@ -23,13 +23,20 @@ struct aggregate;
 struct aggregate *aggregate_new(void);
 void aggregate_free(struct aggregate *aggregate);
 
-/* The id of the module with this kind, path and build id; the argument's id is ignored.  A module
- * that is known already keeps its first open_path and reason. */
+/* The id of the module with this kind, path, name and build id; the argument's id is ignored.  A
+ * module that is known already keeps its first open_path and reason. */
 uint32_t aggregate_module(struct aggregate *aggregate, const struct profile_module *module);
 uint32_t aggregate_address(struct aggregate *aggregate, enum profile_address_kind kind,
 			   uint32_t module, uint64_t value);
 /* parent: PROFILE_NONE for the outermost frame. */
 uint32_t aggregate_stack(struct aggregate *aggregate, uint32_t parent, uint32_t address);
+/*
+ * The stack of nr frames, outermost first, their ids ignored; PROFILE_NONE if there are none.  The
+ * same as the two above for each frame, but under one lock and cheap where a stack begins like the
+ * one before: for samples.
+ */
+uint32_t aggregate_stack_of(struct aggregate *aggregate, const struct profile_address *frames,
+			    size_t nr);
 
 /* A row whose id is PROFILE_NONE is new and gets one; another id replaces that row. */
 uint32_t aggregate_process(struct aggregate *aggregate, const struct profile_process *process);

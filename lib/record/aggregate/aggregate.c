@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/aggregate/aggregate.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "record/aggregate/rows.h"
+
+struct map_list {
+	struct map *at;
+	size_t nr, room;
+};
+
+struct address_list {
+	struct profile_address *at;
+	size_t nr, room;
+};
+
+/* What a flush takes over: these only grow, so once passed on they need not be kept. */
+struct fresh {
+	struct address_list addresses;
+	VEC(struct profile_stack) stacks;
+	VEC(struct profile_sample) samples;
+};
+
+struct aggregate {
+	pthread_mutex_t lock;
+	struct intern texts;
+	struct arena arena; /* argument lists */
+
+	struct fresh fresh;
+	uint32_t nr_addresses, nr_stacks;
+	struct map_list code;			    /* by module: value -> address */
+	struct map other[PROFILE_ADDRESS_NR];	    /* by kind: value -> address */
+	struct map stacks;			    /* parent, address -> stack */
+	struct map_list totals_of;		    /* by event: stack, thread -> row of totals */
+	struct map heap_of;			    /* process -> row of heaps */
+	struct map sites_of[PROFILE_NR_ALLOCATORS]; /* process, stack -> row of heap_sites */
+	struct intern module_keys, quality_keys;    /* numbered like the rows */
+
+	struct rows modules, events, processes, threads, totals, heaps, heap_sites, quality;
+
+	/* The stack given last to aggregate_stack_of(), and its prefixes. */
+	struct address_list last_frames;
+	VEC(uint32_t) last_stacks;
+};
+
+struct aggregate *aggregate_new(void)
+{
+	struct aggregate *aggregate = xcalloc(1, sizeof(*aggregate));
+
+	pthread_mutex_init(&aggregate->lock, NULL);
+	aggregate->modules = ROWS(struct profile_module);
+	aggregate->events = ROWS(struct profile_event);
+	aggregate->processes = ROWS(struct profile_process);
+	aggregate->threads = ROWS(struct profile_thread);
+	aggregate->totals = ROWS(struct profile_total);
+	aggregate->heaps = ROWS(struct profile_heap);
+	aggregate->heap_sites = ROWS(struct profile_heap_site);
+	aggregate->quality = ROWS(struct profile_quality);
+	return aggregate;
+}
+
+static void release_fresh(struct fresh *fresh)
+{
+	vec_free(&fresh->addresses);
+	vec_free(&fresh->stacks);
+	vec_free(&fresh->samples);
+}
+
+static void release_maps(struct map_list *maps)
+{
+	vec_each(maps, map) map_release(map);
+	vec_free(maps);
+}
+
+static void release_indexes(struct aggregate *aggregate)
+{
+	release_maps(&aggregate->code);
+	release_maps(&aggregate->totals_of);
+	map_release(&aggregate->stacks);
+	map_release(&aggregate->heap_of);
+	for (size_t i = 0; i < ARRAY_SIZE(aggregate->other); i++)
+		map_release(&aggregate->other[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(aggregate->sites_of); i++)
+		map_release(&aggregate->sites_of[i]);
+	intern_release(&aggregate->module_keys);
+	intern_release(&aggregate->quality_keys);
+}
+
+static void release_rows(struct aggregate *aggregate)
+{
+	rows_release(&aggregate->modules);
+	rows_release(&aggregate->events);
+	rows_release(&aggregate->processes);
+	rows_release(&aggregate->threads);
+	rows_release(&aggregate->totals);
+	rows_release(&aggregate->heaps);
+	rows_release(&aggregate->heap_sites);
+	rows_release(&aggregate->quality);
+}
+
+void aggregate_free(struct aggregate *aggregate)
+{
+	if (!aggregate)
+		return;
+
+	release_fresh(&aggregate->fresh);
+	release_indexes(aggregate);
+	release_rows(aggregate);
+	vec_free(&aggregate->last_frames);
+	vec_free(&aggregate->last_stacks);
+	intern_release(&aggregate->texts);
+	arena_release(&aggregate->arena);
+	pthread_mutex_destroy(&aggregate->lock);
+	free(aggregate);
+}
+
+static void lock(struct aggregate *aggregate)
+{
+	pthread_mutex_lock(&aggregate->lock);
+}
+
+static void unlock(struct aggregate *aggregate)
+{
+	pthread_mutex_unlock(&aggregate->lock);
+}
+
+/* A copy that lives as long as the aggregate, so flushed rows may point to it without the lock. */
+static const char *keep(struct aggregate *aggregate, const char *text)
+{
+	return text ? intern_text(&aggregate->texts, intern_add(&aggregate->texts, text)) : NULL;
+}
+
+static uint64_t pair(uint32_t high, uint32_t low)
+{
+	return (uint64_t)high << 32 | low;
+}
+
+static struct map *map_number(struct map_list *maps, size_t number)
+{
+	while (maps->nr <= number)
+		vec_push(maps, (struct map){ 0 });
+	return &maps->at[number];
+}
+
+/* Adds the row, or replaces the one that the map has under this key. */
+static void *put_by_key(struct rows *rows, struct map *map, uint64_t key, const void *row)
+{
+	bool added;
+	uint64_t *number = map_add(map, key, &added);
+
+	if (added)
+		*number = rows_add(rows, row);
+	else
+		memcpy(rows_edit(rows, *number), row, rows->size);
+	return rows_edit(rows, *number);
+}
+
+static uint32_t module_number(struct aggregate *aggregate, const struct profile_module *module)
+{
+	char *key = xasprintf("%d\n%s\n%s\n%s", module->kind, module->path ? module->path : "",
+			      module->name ? module->name : "",
+			      module->build_id ? module->build_id : "");
+	uint32_t number = intern_add(&aggregate->module_keys, key);
+
+	free(key);
+	return number;
+}
+
+static void add_module(struct aggregate *aggregate, const struct profile_module *module)
+{
+	struct profile_module row = *module;
+
+	row.id = aggregate->modules.nr;
+	row.path = keep(aggregate, module->path);
+	row.name = keep(aggregate, module->name);
+	row.build_id = keep(aggregate, module->build_id);
+	row.open_path = keep(aggregate, module->open_path);
+	row.debug_path = keep(aggregate, module->debug_path);
+	row.reason = keep(aggregate, module->reason);
+	rows_add(&aggregate->modules, &row);
+}
+
+static void complete_module(struct aggregate *aggregate, uint32_t id,
+			    const struct profile_module *module)
+{
+	const struct profile_module *known = rows_at(&aggregate->modules, id);
+
+	if (!known->open_path && module->open_path) {
+		struct profile_module *row = rows_edit(&aggregate->modules, id);
+
+		row->open_path = keep(aggregate, module->open_path);
+		row->reason = keep(aggregate, module->reason);
+	}
+}
+
+uint32_t aggregate_module(struct aggregate *aggregate, const struct profile_module *module)
+{
+	lock(aggregate);
+
+	uint32_t id = module_number(aggregate, module);
+
+	if (id == aggregate->modules.nr)
+		add_module(aggregate, module);
+	else
+		complete_module(aggregate, id, module);
+	unlock(aggregate);
+	return id;
+}
+
+static uint32_t address_id(struct aggregate *aggregate, enum profile_address_kind kind,
+			   uint32_t module, uint64_t value)
+{
+	assert(kind != PROFILE_ADDRESS_CODE || module < aggregate->modules.nr);
+
+	struct map *map = kind == PROFILE_ADDRESS_CODE ? map_number(&aggregate->code, module)
+						       : &aggregate->other[kind];
+	bool added;
+	uint64_t *id = map_add(map, value, &added);
+
+	if (added) {
+		*id = aggregate->nr_addresses++;
+		vec_push(&aggregate->fresh.addresses,
+			 (struct profile_address){
+				 .id = *id,
+				 .kind = kind,
+				 .module = kind == PROFILE_ADDRESS_CODE ? module : PROFILE_NONE,
+				 .value = value });
+	}
+	return *id;
+}
+
+uint32_t aggregate_address(struct aggregate *aggregate, enum profile_address_kind kind,
+			   uint32_t module, uint64_t value)
+{
+	lock(aggregate);
+
+	uint32_t id = address_id(aggregate, kind, module, value);
+
+	unlock(aggregate);
+	return id;
+}
+
+static uint32_t stack_id(struct aggregate *aggregate, uint32_t parent, uint32_t address)
+{
+	bool added;
+	uint64_t *id = map_add(&aggregate->stacks, pair(parent, address), &added);
+
+	if (added) {
+		*id = aggregate->nr_stacks++;
+		vec_push(&aggregate->fresh.stacks, (struct profile_stack){ *id, parent, address });
+	}
+	return *id;
+}
+
+uint32_t aggregate_stack(struct aggregate *aggregate, uint32_t parent, uint32_t address)
+{
+	lock(aggregate);
+
+	uint32_t id = stack_id(aggregate, parent, address);
+
+	unlock(aggregate);
+	return id;
+}
+
+static bool same_place(const struct profile_address *a, const struct profile_address *b)
+{
+	return a->value == b->value && a->kind == b->kind && a->module == b->module;
+}
+
+/* How many outermost frames are those of the last stack. */
+static size_t same_frames(const struct aggregate *aggregate, const struct profile_address *frames,
+			  size_t nr)
+{
+	size_t same = 0;
+
+	while (same < nr && same < aggregate->last_frames.nr &&
+	       same_place(&aggregate->last_frames.at[same], &frames[same]))
+		same++;
+	return same;
+}
+
+uint32_t aggregate_stack_of(struct aggregate *aggregate, const struct profile_address *frames,
+			    size_t nr)
+{
+	lock(aggregate);
+
+	size_t same = same_frames(aggregate, frames, nr);
+	uint32_t stack = same ? aggregate->last_stacks.at[same - 1] : PROFILE_NONE;
+
+	aggregate->last_frames.nr = aggregate->last_stacks.nr = same;
+	for (size_t i = same; i < nr; i++) {
+		const struct profile_address *frame = &frames[i];
+
+		stack = stack_id(aggregate, stack,
+				 address_id(aggregate, frame->kind, frame->module, frame->value));
+		vec_push(&aggregate->last_frames, *frame);
+		vec_push(&aggregate->last_stacks, stack);
+	}
+	unlock(aggregate);
+	return stack;
+}
+
+static const char *const *keep_list(struct aggregate *aggregate, const char *const *list, size_t nr)
+{
+	const char **copy = arena_alloc(&aggregate->arena, nr * sizeof(*copy));
+
+	for (size_t i = 0; i < nr; i++)
+		copy[i] = keep(aggregate, list[i]);
+	return copy;
+}
+
+/* Adds a row that has no id yet, replaces it otherwise; both have their id first. */
+static uint32_t put_by_id(struct rows *rows, uint32_t *row_id, const void *row)
+{
+	if (*row_id == PROFILE_NONE) {
+		*row_id = rows->nr;
+		return rows_add(rows, row);
+	}
+	memcpy(rows_edit(rows, *row_id), row, rows->size);
+	return *row_id;
+}
+
+uint32_t aggregate_process(struct aggregate *aggregate, const struct profile_process *process)
+{
+	struct profile_process row = *process;
+
+	lock(aggregate);
+	row.executable = keep(aggregate, process->executable);
+	row.arguments = keep_list(aggregate, process->arguments, process->nr_arguments);
+	row.untracked_reason = keep(aggregate, process->untracked_reason);
+
+	uint32_t id = put_by_id(&aggregate->processes, &row.id, &row);
+
+	unlock(aggregate);
+	return id;
+}
+
+uint32_t aggregate_thread(struct aggregate *aggregate, const struct profile_thread *thread)
+{
+	struct profile_thread row = *thread;
+
+	lock(aggregate);
+	row.name = keep(aggregate, thread->name);
+
+	uint32_t id = put_by_id(&aggregate->threads, &row.id, &row);
+
+	unlock(aggregate);
+	return id;
+}
+
+/* Events bring their ids; a gap is filled with an event that nothing is known of. */
+static void make_events(struct aggregate *aggregate, uint32_t id)
+{
+	while (aggregate->events.nr <= id) {
+		struct profile_event row = { .id = aggregate->events.nr,
+					     .status = PROFILE_NOT_COUNTED };
+
+		row.name = row.unit = "";
+		rows_add(&aggregate->events, &row);
+	}
+}
+
+void aggregate_event(struct aggregate *aggregate, const struct profile_event *event)
+{
+	struct profile_event row = *event;
+
+	lock(aggregate);
+	row.name = keep(aggregate, event->name);
+	row.unit = keep(aggregate, event->unit);
+	row.substituted_for = keep(aggregate, event->substituted_for);
+	row.reason = keep(aggregate, event->reason);
+	make_events(aggregate, row.id);
+	memcpy(rows_edit(&aggregate->events, row.id), &row, sizeof(row));
+	unlock(aggregate);
+}
+
+static void add_to_total(struct aggregate *aggregate, const struct profile_sample *sample)
+{
+	bool added;
+	uint64_t *number = map_add(map_number(&aggregate->totals_of, sample->event),
+				   pair(sample->stack, sample->thread), &added);
+
+	if (added)
+		*number = rows_add(&aggregate->totals,
+				   &(struct profile_total){ .stack = sample->stack,
+							    .thread = sample->thread,
+							    .event = sample->event });
+
+	struct profile_total *total = rows_edit(&aggregate->totals, *number);
+
+	total->samples++;
+	total->weight += sample->weight;
+	total->weight_squared += (double)sample->weight * (double)sample->weight;
+}
+
+void aggregate_sample(struct aggregate *aggregate, const struct profile_sample *sample)
+{
+	lock(aggregate);
+	vec_push(&aggregate->fresh.samples, *sample);
+	add_to_total(aggregate, sample);
+	unlock(aggregate);
+}
+
+void aggregate_heap(struct aggregate *aggregate, const struct profile_heap *heap)
+{
+	lock(aggregate);
+	put_by_key(&aggregate->heaps, &aggregate->heap_of, heap->process, heap);
+	unlock(aggregate);
+}
+
+void aggregate_heap_site(struct aggregate *aggregate, const struct profile_heap_site *site)
+{
+	lock(aggregate);
+	put_by_key(&aggregate->heap_sites, &aggregate->sites_of[site->allocator],
+		   pair(site->process, site->stack), site);
+	unlock(aggregate);
+}
+
+static uint32_t quality_number(struct aggregate *aggregate, enum profile_quality_kind kind,
+			       const char *detail)
+{
+	char *key = xasprintf("%d\n%s", kind, detail);
+	uint32_t number = intern_add(&aggregate->quality_keys, key);
+
+	free(key);
+	return number;
+}
+
+void aggregate_quality(struct aggregate *aggregate, enum profile_quality_kind kind,
+		       const char *detail, uint64_t count)
+{
+	struct profile_quality row = { .kind = kind };
+
+	lock(aggregate);
+	row.detail = keep(aggregate, detail ? detail : "");
+
+	uint32_t number = quality_number(aggregate, kind, row.detail);
+
+	if (number == aggregate->quality.nr)
+		rows_add(&aggregate->quality, &row);
+	((struct profile_quality *)rows_edit(&aggregate->quality, number))->count += count;
+	unlock(aggregate);
+}
+
+/* What one flush passes on. */
+struct batch {
+	struct fresh fresh;
+	struct rows modules, events, processes, threads, totals, heaps, heap_sites, quality;
+};
+
+static struct batch take_batch(struct aggregate *aggregate)
+{
+	struct batch batch;
+
+	lock(aggregate);
+	batch = (struct batch){
+		.fresh = aggregate->fresh,
+		.modules = rows_take(&aggregate->modules),
+		.events = rows_take(&aggregate->events),
+		.processes = rows_take(&aggregate->processes),
+		.threads = rows_take(&aggregate->threads),
+		.totals = rows_take(&aggregate->totals),
+		.heaps = rows_take(&aggregate->heaps),
+		.heap_sites = rows_take(&aggregate->heap_sites),
+		.quality = rows_take(&aggregate->quality),
+	};
+	aggregate->fresh = (struct fresh){ 0 };
+	unlock(aggregate);
+	return batch;
+}
+
+static void release_batch(struct batch *batch)
+{
+	release_fresh(&batch->fresh);
+	rows_release(&batch->modules);
+	rows_release(&batch->events);
+	rows_release(&batch->processes);
+	rows_release(&batch->threads);
+	rows_release(&batch->totals);
+	rows_release(&batch->heaps);
+	rows_release(&batch->heap_sites);
+	rows_release(&batch->quality);
+}
+
+#define pass_on(rows, sink)                                   \
+	do {                                                  \
+		for (uint32_t i_ = 0; i_ < (rows)->nr; i_++)  \
+			(sink)(context, rows_at((rows), i_)); \
+	} while (0)
+
+static void flush_places(struct batch *batch, const struct aggregate_sink *sink, void *context)
+{
+	pass_on(&batch->modules, sink->module);
+	vec_each(&batch->fresh.addresses, address) sink->address(context, address);
+	vec_each(&batch->fresh.stacks, stack) sink->stack(context, stack);
+	pass_on(&batch->processes, sink->process);
+	pass_on(&batch->threads, sink->thread);
+}
+
+static void flush_figures(struct batch *batch, const struct aggregate_sink *sink, void *context)
+{
+	pass_on(&batch->events, sink->event);
+	vec_each(&batch->fresh.samples, sample) sink->sample(context, sample);
+	pass_on(&batch->totals, sink->total);
+	pass_on(&batch->heaps, sink->heap);
+	pass_on(&batch->heap_sites, sink->heap_site);
+	pass_on(&batch->quality, sink->quality);
+}
+
+void aggregate_flush(struct aggregate *aggregate, const struct aggregate_sink *sink, void *context)
+{
+	struct batch batch = take_batch(aggregate);
+
+	flush_places(&batch, sink, context);
+	flush_figures(&batch, sink, context);
+	release_batch(&batch);
+}
