@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/vec.h"
+
+struct bytes {
+	char *at;
+	size_t nr, room;
+};
+
+#define REPLACEMENT "\xef\xbf\xbd"
+#define ELLIPSIS "\xe2\x80\xa6"
+
+static bool continues(const unsigned char *at, unsigned char low, unsigned char high)
+{
+	return *at >= low && *at <= high;
+}
+
+/* The length of the well-formed sequence at `at` (never past the 0 byte), or 0. */
+static size_t sequence(const unsigned char *at)
+{
+	unsigned char low = 0x80, high = 0xbf;
+	size_t length;
+
+	if (*at < 0x80)
+		return 1;
+	if (*at < 0xc2 || *at > 0xf4)
+		return 0;
+
+	length = *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : 4;
+	if (*at == 0xe0)
+		low = 0xa0; /* overlong */
+	else if (*at == 0xed)
+		high = 0x9f; /* surrogates */
+	else if (*at == 0xf0)
+		low = 0x90; /* overlong */
+	else if (*at == 0xf4)
+		high = 0x8f; /* above U+10FFFF */
+
+	if (!continues(at + 1, low, high))
+		return 0;
+	for (size_t i = 2; i < length; i++)
+		if (!continues(at + i, 0x80, 0xbf))
+			return 0;
+	return length;
+}
+
+static uint32_t code_point(const unsigned char *at, size_t length)
+{
+	static const unsigned char mask[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint32_t point = at[0] & mask[length];
+
+	for (size_t i = 1; i < length; i++)
+		point = point << 6 | (at[i] & 0x3f);
+	return point;
+}
+
+static void append(struct bytes *out, const void *from, size_t length)
+{
+	vec_reserve(out, out->nr + length);
+	memcpy(out->at + out->nr, from, length);
+	out->nr += length;
+}
+
+static void append_text(struct bytes *out, const char *text)
+{
+	append(out, text, strlen(text));
+}
+
+static char *finish(struct bytes *out)
+{
+	vec_push(out, '\0');
+	return out->at;
+}
+
+char *text_utf8(const char *text)
+{
+	struct bytes out = { 0 };
+	size_t length;
+
+	for (const unsigned char *at = (const unsigned char *)text; *at;
+	     at += length ? length : 1) {
+		length = sequence(at);
+		if (length)
+			append(&out, at, length);
+		else
+			append_text(&out, REPLACEMENT);
+	}
+	return finish(&out);
+}
+
+/* C1 controls, line separators, what reorders text, what is invisible. */
+static bool misleads(uint32_t point)
+{
+	return (point >= 0x80 && point < 0xa0) || point == 0xad || point == 0x61c ||
+	       (point >= 0x200b && point <= 0x200f) || (point >= 0x2028 && point <= 0x202e) ||
+	       (point >= 0x2060 && point <= 0x206f) || point == 0xfeff;
+}
+
+static void append_control(struct bytes *out, unsigned char byte)
+{
+	char spelled[8];
+
+	if (byte == '\n')
+		append_text(out, "\\n");
+	else if (byte == '\t')
+		append_text(out, "\\t");
+	else if (snprintf(spelled, sizeof(spelled), "\\x%02x", byte) > 0)
+		append_text(out, spelled);
+}
+
+char *text_clean(const char *text)
+{
+	struct bytes out = { 0 };
+	size_t length;
+
+	for (const unsigned char *at = (const unsigned char *)text; *at;
+	     at += length ? length : 1) {
+		length = sequence(at);
+		if (!length || misleads(code_point(at, length)))
+			append_text(&out, REPLACEMENT);
+		else if (*at < 0x20 || *at == 0x7f)
+			append_control(&out, *at);
+		else
+			append(&out, at, length);
+	}
+	return finish(&out);
+}
+
+/* Combining marks take no column, East Asian wide characters and emoji two. */
+static size_t point_width(uint32_t point)
+{
+	static const struct {
+		uint32_t from, to;
+		size_t width;
+	} ranges[] = {
+		{ 0x0300, 0x036f, 0 },	 { 0x0483, 0x0489, 0 },	  { 0x0591, 0x05bd, 0 },
+		{ 0x064b, 0x065f, 0 },	 { 0x1100, 0x115f, 2 },	  { 0x1ab0, 0x1aff, 0 },
+		{ 0x1dc0, 0x1dff, 0 },	 { 0x20d0, 0x20ff, 0 },	  { 0x2e80, 0x303e, 2 },
+		{ 0x3041, 0xa4cf, 2 },	 { 0xac00, 0xd7a3, 2 },	  { 0xf900, 0xfaff, 2 },
+		{ 0xfe00, 0xfe0f, 0 },	 { 0xfe20, 0xfe2f, 0 },	  { 0xfe30, 0xfe6f, 2 },
+		{ 0xff00, 0xff60, 2 },	 { 0xffe0, 0xffe6, 2 },	  { 0x1f300, 0x1f64f, 2 },
+		{ 0x1f680, 0x1f6ff, 2 }, { 0x1f900, 0x1f9ff, 2 }, { 0x20000, 0x3fffd, 2 },
+	};
+
+	for (size_t i = 0; point >= ranges[0].from && i < ARRAY_SIZE(ranges); i++)
+		if (point >= ranges[i].from && point <= ranges[i].to)
+			return ranges[i].width;
+	return 1;
+}
+
+static size_t width_at(const unsigned char *at, size_t *length)
+{
+	*length = sequence(at);
+	if (*length)
+		return point_width(code_point(at, *length));
+	*length = 1;
+	return 1;
+}
+
+size_t text_width(const char *text)
+{
+	size_t width = 0, length;
+
+	for (const unsigned char *at = (const unsigned char *)text; *at; at += length)
+		width += width_at(at, &length);
+	return width;
+}
+
+/* Up to where text has at most `most` columns, and where it has at least `least`. */
+static const char *before(const char *text, size_t most)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	size_t length, used = 0;
+
+	for (; *at; at += length) {
+		used += width_at(at, &length);
+		if (used > most)
+			break;
+	}
+	return (const char *)at;
+}
+
+static const char *after(const char *text, size_t least)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	size_t length, used = 0;
+
+	for (; *at && used < least; at += length)
+		used += width_at(at, &length);
+	return (const char *)at;
+}
+
+char *text_clip(const char *text, size_t width)
+{
+	size_t whole = text_width(text);
+	struct bytes out = { 0 };
+	size_t tail;
+
+	if (whole <= width)
+		return xstrdup(text);
+	if (!width)
+		return xstrdup("");
+
+	tail = (width - 1) / 2;
+	append(&out, text, (size_t)(before(text, width - 1 - tail) - text));
+	append_text(&out, ELLIPSIS);
+	append_text(&out, after(text, whole - tail));
+	return finish(&out);
+}
