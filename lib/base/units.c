@@ -166,3 +166,27 @@ struct units_text units_short(double count)
 	snprintf(result.text, sizeof(result.text), "%.*f %s", decimals(value), value, names[i]);
 	return result;
 }
+
+struct units_text units_percent(double share)
+{
+	struct units_text result;
+	double percent = share * 100;
+
+	if (percent > 0 && percent < 0.05)
+		snprintf(result.text, sizeof(result.text), "<0.1 %%");
+	else
+		snprintf(result.text, sizeof(result.text), "%.*f %%",
+			 percent > 0 && percent < 99.95 ? 1 : 0, percent);
+	return result;
+}
+
+struct units_text units_ratio(double ratio)
+{
+	struct units_text result;
+
+	if (ratio > 0 && ratio < 0.005)
+		snprintf(result.text, sizeof(result.text), "<0.01");
+	else
+		snprintf(result.text, sizeof(result.text), "%.*f", decimals(ratio), ratio);
+	return result;
+}

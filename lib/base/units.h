@@ -39,4 +39,10 @@ struct units_text units_count(uint64_t count);
 /* Short: "812", "48.1 k", "13.2 M", "18.9 G". */
 struct units_text units_short(double count);
 
+/* Of a share of 1: "31.2 %", "100 %", "<0.1 %". */
+struct units_text units_percent(double share);
+
+/* Three digits that count: "2.81", "13.4", "118", "<0.01". */
+struct units_text units_ratio(double ratio);
+
 #endif

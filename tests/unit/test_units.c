@@ -103,3 +103,21 @@ Test(units, shortens_counts)
 	cr_expect(eq(str, units_short(48112).text, "48.1 k"));
 	cr_expect(eq(str, units_short(13.2e9).text, "13.2 G"));
 }
+
+Test(units, writes_percents)
+{
+	cr_expect(eq(str, units_percent(0).text, "0 %"));
+	cr_expect(eq(str, units_percent(0.0001).text, "<0.1 %"));
+	cr_expect(eq(str, units_percent(0.3124).text, "31.2 %"));
+	cr_expect(eq(str, units_percent(0.9994).text, "99.9 %"));
+	cr_expect(eq(str, units_percent(0.9996).text, "100 %"));
+}
+
+Test(units, writes_ratios)
+{
+	cr_expect(eq(str, units_ratio(0).text, "0.00"));
+	cr_expect(eq(str, units_ratio(0.001).text, "<0.01"));
+	cr_expect(eq(str, units_ratio(1.426).text, "1.43"));
+	cr_expect(eq(str, units_ratio(9.996).text, "10.0"));
+	cr_expect(eq(str, units_ratio(118.2).text, "118"));
+}
