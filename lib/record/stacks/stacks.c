@@ -5,7 +5,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "record/stacks/rows.h"
+#include "record/stacks/module_cfi.h"
 #include "unwind/cache.h"
 #include "unwind/step.h"
 
@@ -15,13 +15,13 @@ enum {
 	STEPS_MAX = 1 << 14,
 	CACHE_BITS_FIRST = 12,
 	CACHE_BITS_MAX = 20,
-	ADDRESS_BITS = 44, /* of a cache key; above them is the number of the rows */
+	ADDRESS_BITS = 44, /* of a cache key; above them is the number of the CFI */
 };
 
 struct stacks {
-	VEC(struct rows) rows;
-	VEC(uint32_t) rows_of_module; /* by module id: number of the rows + 1, or 0 */
-	struct map rows_by_build_id;
+	VEC(struct module_cfi) cfis;
+	VEC(uint32_t) cfi_of_module; /* by module id: number of the CFI + 1, or 0 */
+	struct map cfi_by_build_id;
 	struct unwind_cache cache;
 	uint64_t misses; /* since the cache grew */
 	struct stacks_figures figures;
@@ -47,10 +47,10 @@ void stacks_free(struct stacks *stacks)
 {
 	if (!stacks)
 		return;
-	vec_each(&stacks->rows, rows) rows_release(rows);
-	vec_free(&stacks->rows);
-	vec_free(&stacks->rows_of_module);
-	map_release(&stacks->rows_by_build_id);
+	vec_each(&stacks->cfis, cfi) module_cfi_release(cfi);
+	vec_free(&stacks->cfis);
+	vec_free(&stacks->cfi_of_module);
+	map_release(&stacks->cfi_by_build_id);
 	free(stacks->cache.entries);
 	free(stacks);
 }
@@ -71,39 +71,39 @@ static uint64_t hash_text(const char *text)
 	return hash;
 }
 
-static uint32_t load_rows(struct stacks *stacks, const struct module *module)
+static uint32_t load_cfi(struct stacks *stacks, const struct module *module)
 {
-	struct rows *rows = vec_add(&stacks->rows);
+	struct module_cfi *cfi = vec_add(&stacks->cfis);
 
-	rows_load(rows, module);
-	stacks->figures.row_bytes += rows_bytes(rows);
-	return (uint32_t)stacks->rows.nr;
+	module_cfi_load(cfi, module);
+	stacks->figures.row_bytes += module_cfi_bytes(cfi);
+	return (uint32_t)stacks->cfis.nr;
 }
 
 /* The same file under several paths or in several containers is evaluated once. */
-static uint32_t rows_by_build_id(struct stacks *stacks, const struct module *module)
+static uint32_t cfi_by_build_id(struct stacks *stacks, const struct module *module)
 {
 	if (!module->build_id || !module->elf.nr_loads)
-		return load_rows(stacks, module);
+		return load_cfi(stacks, module);
 
-	uint64_t *number = map_add(&stacks->rows_by_build_id, hash_text(module->build_id), NULL);
+	uint64_t *number = map_add(&stacks->cfi_by_build_id, hash_text(module->build_id), NULL);
 	if (!*number)
-		*number = load_rows(stacks, module);
+		*number = load_cfi(stacks, module);
 	return (uint32_t)*number;
 }
 
-static uint32_t rows_of(struct stacks *stacks, const struct module *module)
+static uint32_t cfi_of(struct stacks *stacks, const struct module *module)
 {
-	while (stacks->rows_of_module.nr <= module->id)
-		vec_push(&stacks->rows_of_module, 0);
+	while (stacks->cfi_of_module.nr <= module->id)
+		vec_push(&stacks->cfi_of_module, 0);
 
-	uint32_t *number = &stacks->rows_of_module.at[module->id];
+	uint32_t *number = &stacks->cfi_of_module.at[module->id];
 	if (!*number)
-		*number = rows_by_build_id(stacks, module);
+		*number = cfi_by_build_id(stacks, module);
 	return *number - 1;
 }
 
-/* One cache serves all modules: the number of the rows goes into the high bits. */
+/* One cache serves all modules: the number of the CFI goes into the high bits. */
 static void cache_row(struct stacks *stacks, uint64_t key, uint64_t address, struct unwind_row *row)
 {
 	uint64_t limit = UINT64_C(1) << ADDRESS_BITS;
@@ -117,7 +117,7 @@ static void cache_row(struct stacks *stacks, uint64_t key, uint64_t address, str
 
 static unwind_rule rule_at(struct stacks *stacks, const struct module *module, uint64_t address)
 {
-	uint32_t number = rows_of(stacks, module);
+	uint32_t number = cfi_of(stacks, module);
 	uint64_t key = (uint64_t)number << ADDRESS_BITS | address;
 	bool has_key = !(address >> ADDRESS_BITS) && !(number >> (64 - ADDRESS_BITS));
 	struct unwind_row row;
@@ -125,7 +125,7 @@ static unwind_rule rule_at(struct stacks *stacks, const struct module *module, u
 	if (has_key && unwind_cache_find(&stacks->cache, key, &row.rule))
 		return row.rule;
 	stacks->figures.evaluated++;
-	unwind_cfi_find(&stacks->rows.at[number].image, address, &row);
+	unwind_cfi_find(&stacks->cfis.at[number].image, address, &row);
 	if (has_key)
 		cache_row(stacks, key, address, &row);
 	return row.rule;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/stacks/rows.h"
+#include "record/stacks/module_cfi.h"
 
 #include <string.h>
 
@@ -19,27 +19,27 @@ static int by_start(const void *a, const void *b)
 }
 
 /* What a linker would have made, with 8-byte absolute addresses. */
-static void build_index(struct rows *rows)
+static void build_index(struct module_cfi *cfi)
 {
 	static const uint8_t head[] = { 1, 0x04, 0x04, 0x04 }; /* version, DW_EH_PE_udata8 */
 	VEC(struct index_entry) index = { 0 };
 	struct unwind_function function;
 	uint64_t offset = 0;
 
-	while (unwind_cfi_next(&rows->image, &offset, &function))
+	while (unwind_cfi_next(&cfi->image, &offset, &function))
 		vec_push(&index, (struct index_entry){ function.start, function.fde });
 	if (!index.nr)
 		return;
 	qsort(index.at, index.nr, sizeof(index.at[0]), by_start);
 
-	uint64_t fields[] = { rows->image.frame.address, index.nr };
+	uint64_t fields[] = { cfi->image.frame.address, index.nr };
 	size_t entries = index.nr * sizeof(index.at[0]);
 	size_t size = sizeof(head) + sizeof(fields) + entries;
-	rows->hdr_bytes = xmalloc(size);
-	memcpy(rows->hdr_bytes, head, sizeof(head));
-	memcpy(rows->hdr_bytes + sizeof(head), fields, sizeof(fields));
-	memcpy(rows->hdr_bytes + sizeof(head) + sizeof(fields), index.at, entries);
-	rows->image.hdr = (struct unwind_block){ rows->hdr_bytes, size, 0 };
+	cfi->hdr_bytes = xmalloc(size);
+	memcpy(cfi->hdr_bytes, head, sizeof(head));
+	memcpy(cfi->hdr_bytes + sizeof(head), fields, sizeof(fields));
+	memcpy(cfi->hdr_bytes + sizeof(head) + sizeof(fields), index.at, entries);
+	cfi->image.hdr = (struct unwind_block){ cfi->hdr_bytes, size, 0 };
 	vec_free(&index);
 }
 
@@ -54,57 +54,56 @@ static int load_block(struct unwind_block *block, uint8_t **bytes, const struct 
 }
 
 /* Where .eh_frame is: the section headers know its size, .eh_frame_hdr only its start. */
-static struct elf_part frame_part(const struct rows *rows, const struct elf_file *elf)
+static struct elf_part frame_part(const struct module_cfi *cfi, const struct elf_file *elf)
 {
-	uint64_t address = rows->image.hdr.size ? unwind_hdr_frame_address(&rows->image.hdr) : 0;
+	uint64_t address = cfi->image.hdr.size ? unwind_hdr_frame_address(&cfi->image.hdr) : 0;
 
 	if (!address || address == elf->eh_frame.address)
 		return elf->eh_frame;
 	return elf_file_rest(elf, address);
 }
 
-static int load(struct rows *rows, const struct module *module, struct error *err)
+static int load(struct module_cfi *cfi, const struct module *module, struct error *err)
 {
 	const struct elf_file *elf = &module->elf;
 	int ret = 0;
 
 	if (elf->eh_frame_hdr.size)
-		ret = load_block(&rows->image.hdr, &rows->hdr_bytes, module, &elf->eh_frame_hdr,
-				 err);
+		ret = load_block(&cfi->image.hdr, &cfi->hdr_bytes, module, &elf->eh_frame_hdr, err);
 	if (ret)
 		return ret;
 
-	struct elf_part part = frame_part(rows, elf);
+	struct elf_part part = frame_part(cfi, elf);
 	if (!part.size)
 		return error_set(err, ERR_UNSUPPORTED, "no .eh_frame");
-	ret = load_block(&rows->image.frame, &rows->frame_bytes, module, &part, err);
-	if (!ret && !rows->hdr_bytes)
-		build_index(rows);
+	ret = load_block(&cfi->image.frame, &cfi->frame_bytes, module, &part, err);
+	if (!ret && !cfi->hdr_bytes)
+		build_index(cfi);
 	return ret;
 }
 
-void rows_load(struct rows *rows, const struct module *module)
+void module_cfi_load(struct module_cfi *cfi, const struct module *module)
 {
 	struct error err = ERROR_INIT;
 
-	*rows = (struct rows){ 0 };
+	*cfi = (struct module_cfi){ 0 };
 	if (module->fd < 0 || !module->elf.is_64 || module->elf.machine != ARCH_ELF_MACHINE)
 		return;
-	if (load(rows, module, &err) < 0) {
+	if (load(cfi, module, &err) < 0) {
 		log_debug(LOG_STACKS, "%s: no call frame information: %s", module->path,
 			  err.message);
-		rows_release(rows);
+		module_cfi_release(cfi);
 	}
 }
 
-void rows_release(struct rows *rows)
+void module_cfi_release(struct module_cfi *cfi)
 {
-	free(rows->hdr_bytes);
-	free(rows->frame_bytes);
-	*rows = (struct rows){ 0 };
+	free(cfi->hdr_bytes);
+	free(cfi->frame_bytes);
+	*cfi = (struct module_cfi){ 0 };
 }
 
-size_t rows_bytes(const struct rows *rows)
+size_t module_cfi_bytes(const struct module_cfi *cfi)
 {
-	return rows->image.hdr.size + rows->image.frame.size;
+	return cfi->image.hdr.size + cfi->image.frame.size;
 }
