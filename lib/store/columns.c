@@ -283,3 +283,109 @@ int column_bind(sqlite3_stmt *statement, int index, const struct column *column,
 #undef AS
 	return SQLITE_MISUSE;
 }
+
+static const char *set_integer(const struct column *column, char *field, int64_t value)
+{
+	switch (column->type) {
+	case COLUMN_I64:
+	case COLUMN_U64:
+	case COLUMN_TIME:
+		*(int64_t *)field = value;
+		return NULL;
+	case COLUMN_I32:
+	case COLUMN_EXIT_STATUS:
+	case COLUMN_SIGNAL:
+		*(int32_t *)field = value;
+		return value == (int32_t)value ? NULL : "is out of range";
+	case COLUMN_BOOL:
+		*(bool *)field = value != 0;
+		return value == 0 || value == 1 ? NULL : "is neither 0 nor 1";
+	case COLUMN_KIND:
+		*(uint32_t *)field = value;
+		return value >= 0 && value < column->words.nr ? NULL : "is not known";
+	case COLUMN_REF_OR_ALL:
+		*(uint32_t *)field = value == -1 ? PROFILE_NONE : value;
+		return value >= -1 && value < PROFILE_NONE ? NULL : "is out of range";
+	case COLUMN_ID:
+	case COLUMN_REF:
+	case COLUMN_REF_OR_NULL:
+		*(uint32_t *)field = value;
+		return value >= 0 && value < PROFILE_NONE ? NULL : "is out of range";
+	default:
+		*(uint32_t *)field = value;
+		return value >= 0 && value <= UINT32_MAX ? NULL : "is out of range";
+	}
+}
+
+static const char *set_absent(const struct column *column, char *field)
+{
+	switch (column->type) {
+	case COLUMN_TIME:
+		*(int64_t *)field = PROFILE_NO_TIME;
+		return NULL;
+	case COLUMN_EXIT_STATUS:
+		*(int *)field = -1;
+		return NULL;
+	case COLUMN_REF_OR_NULL:
+		*(uint32_t *)field = PROFILE_NONE;
+		return NULL;
+	case COLUMN_SIGNAL:
+	case COLUMN_U32_OR_NULL:
+		*(uint32_t *)field = 0;
+		return NULL;
+	case COLUMN_TEXT_OR_NULL:
+		*(const char **)field = NULL;
+		return NULL;
+	default:
+		return "is NULL";
+	}
+}
+
+static const char *set_word(const struct column *column, char *field, const char *text)
+{
+	for (unsigned int i = 0; text && i < column->words.nr; i++) {
+		if (!strcmp(column->words.word(i), text)) {
+			*(unsigned int *)field = i;
+			return NULL;
+		}
+	}
+	return "is not a known word";
+}
+
+static const char *set_double(char *field, double value)
+{
+	*(double *)field = value;
+	return isfinite(value) ? NULL : "is not finite";
+}
+
+static const char *set_text(char *field, const char *text)
+{
+	*(const char **)field = text;
+	return text ? NULL : "is not text";
+}
+
+const char *column_read(sqlite3_stmt *statement, int index, const struct column *column, void *row,
+			struct arena *arena)
+{
+	int type = sqlite3_column_type(statement, index);
+	char *field = (char *)row + column->offset;
+
+	if (type == SQLITE_NULL)
+		return set_absent(column, field);
+
+	switch (column->type) {
+	case COLUMN_TEXT:
+	case COLUMN_TEXT_OR_NULL:
+		return set_text(field, text_read(statement, index, arena));
+	case COLUMN_WORD:
+		return set_word(column, field, (const char *)sqlite3_column_text(statement, index));
+	case COLUMN_DOUBLE:
+		if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
+			return "is not a number";
+		return set_double(field, sqlite3_column_double(statement, index));
+	default:
+		if (type != SQLITE_INTEGER)
+			return "is not an integer";
+		return set_integer(column, field, sqlite3_column_int64(statement, index));
+	}
+}

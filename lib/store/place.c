@@ -42,15 +42,17 @@ static int check_regular(int fd, const char *path, struct stat *status, struct e
 	return hint_other_file(err);
 }
 
+static const struct flock lock_range = {
+	.l_type = F_WRLCK,
+	.l_whence = SEEK_SET,
+	.l_start = LOCKED_BYTE,
+	.l_len = 1,
+};
+
 /* A file system without locks is no reason not to record. */
 static int lock_file(int fd, const char *path, struct error *err)
 {
-	struct flock range = {
-		.l_type = F_WRLCK,
-		.l_whence = SEEK_SET,
-		.l_start = LOCKED_BYTE,
-		.l_len = 1,
-	};
+	struct flock range = lock_range;
 
 	if (!fcntl(fd, F_OFD_SETLK, &range))
 		return 0;
@@ -94,7 +96,7 @@ static int roll_back(const char *path, struct error *err)
 	ret = database_open(&db, path, SQLITE_OPEN_READWRITE, err);
 	if (ret < 0)
 		return ret;
-	if (sqlite3_exec(db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL) != SQLITE_OK)
+	if (sqlite3_exec(db, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL) != SQLITE_OK)
 		log_debug(LOG_STORE, "%s: not rolled back: %s", path, sqlite3_errmsg(db));
 	sqlite3_close(db);
 	return 0;
@@ -220,4 +222,11 @@ void place_release(struct place *place)
 	close(place->fd);
 	free(place->path);
 	*place = (struct place){ 0 };
+}
+
+bool place_is_held(int fd)
+{
+	struct flock range = lock_range;
+
+	return !fcntl(fd, F_OFD_GETLK, &range) && range.l_type != F_UNLCK;
 }

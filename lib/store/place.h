@@ -18,6 +18,8 @@
 #ifndef STORE_PLACE_H
 #define STORE_PLACE_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
 struct place {
@@ -34,5 +36,8 @@ int place_claim(struct place *place, const char *path, struct error *err);
 /* Takes hold of a profile as it is.  ERR_BUSY if another has it. */
 int place_hold(struct place *place, const char *path, struct error *err);
 void place_release(struct place *place);
+
+/* Whether somebody holds the file that is open here, for reading or writing. */
+bool place_is_held(int fd);
 
 #endif

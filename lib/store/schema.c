@@ -308,7 +308,7 @@ int schema_check(sqlite3 *db, const char *path, struct error *err)
 	sqlite3_stmt *statement;
 	int ret;
 
-	if (sqlite3_prepare_v2(db, "SELECT type, name, sql FROM sqlite_schema", -1, &statement,
+	if (sqlite3_prepare_v2(db, "SELECT type, name, sql FROM sqlite_master", -1, &statement,
 			       NULL) != SQLITE_OK)
 		return error_set(err, ERR_FORMAT, "%s: %s", path, sqlite3_errmsg(db));
 

@@ -348,8 +348,8 @@ void writer_put_quality(struct writer *writer, const struct profile_quality *qua
 
 void writer_clear_symbols(struct writer *writer)
 {
-	run_sql(writer, "DELETE FROM frame; DELETE FROM function");
-	writer_put_meta(writer, "symbolized", "1");
+	run_sql(writer, "DELETE FROM frame; DELETE FROM function;"
+			"INSERT OR REPLACE INTO meta(key, value) VALUES('symbolized', 1)");
 }
 
 void writer_put_function(struct writer *writer, const struct profile_function *function)
