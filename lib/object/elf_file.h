@@ -31,7 +31,8 @@ struct elf_part {
 struct elf_file {
 	uint16_t machine;
 	bool is_64;
-	char *build_id; /* lower-case hex, or NULL */
+	bool has_symbols; /* a .symtab */
+	char *build_id;	  /* lower-case hex, or NULL */
 	struct elf_part *loads;
 	size_t nr_loads;
 	struct elf_part eh_frame_hdr; /* size 0: not there */

@@ -25,7 +25,6 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "base/map.h"
 #include "object/elf_file.h"
 
 enum module_kind {
@@ -60,9 +59,8 @@ struct module {
 };
 
 struct modules {
-	struct module **at; /* by id */
+	struct module **at;
 	size_t nr, room;
-	struct map by_identity;
 	struct module *anonymous, *vdso;
 };
 

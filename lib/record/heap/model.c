@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/heap/model.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "record/heap/blocks.h"
+#include "record/heap/peak.h"
+
+#define PREFETCH_AHEAD 16
+#define LIFETIMES                                         \
+	{                                                 \
+		10 * 1000, 1000 * 1000, 100 * 1000 * 1000 \
+	}
+
+struct image {
+	struct blocks blocks;
+	struct peak peak;
+	struct map thread_of;	  /* tid to index of last_alloc */
+	VEC(uint32_t) last_alloc; /* of a thread, if it was its last operation; or 0 */
+	VEC(uint32_t) lanes;
+	uint32_t newest_site; /* + 1 */
+	uint64_t allocations, frees, reallocations;
+	uint64_t allocated_bytes, freed_bytes;
+	uint64_t temporary;
+	uint64_t churn_bytes[PROFILE_NR_LIFETIMES];
+	uint64_t churn_blocks[PROFILE_NR_LIFETIMES];
+	uint64_t unknown_frees, duplicates, late, lost;
+	bool ended;
+};
+
+struct site {
+	uint64_t live_bytes, live_blocks;
+	uint64_t allocations, frees, reallocations;
+	uint64_t allocated_bytes, freed_bytes;
+	uint64_t temporary;
+	uint64_t lifetime_ns;
+	struct peak_part in_image, in_tree;
+	uint32_t image;
+	uint32_t older; /* the image's site before this one, + 1 */
+};
+
+struct lane {
+	uint32_t image, thread;
+	bool in_realloc;
+	struct block block; /* in the hands of realloc; address 0: an unknown one */
+};
+
+struct heap_model {
+	VEC(struct image *) images;
+	VEC(struct site) sites;
+	VEC(struct lane) lanes;
+	VEC(uint32_t) free_lanes;
+	struct peak tree;
+};
+
+_Static_assert(sizeof(struct site) <= 128, "two cache lines");
+
+struct heap_model *heap_model_new(void)
+{
+	return xcalloc(1, sizeof(struct heap_model));
+}
+
+static void image_release(struct image *image)
+{
+	blocks_release(&image->blocks);
+	map_release(&image->thread_of);
+	vec_free(&image->last_alloc);
+	vec_free(&image->lanes);
+}
+
+void heap_model_free(struct heap_model *model)
+{
+	if (!model)
+		return;
+	vec_each(&model->images, image)
+	{
+		image_release(*image);
+		free(*image);
+	}
+	vec_free(&model->images);
+	vec_free(&model->sites);
+	vec_free(&model->lanes);
+	vec_free(&model->free_lanes);
+	free(model);
+}
+
+uint32_t heap_model_image(struct heap_model *model)
+{
+	vec_push(&model->images, xcalloc(1, sizeof(struct image)));
+	return (uint32_t)model->images.nr - 1;
+}
+
+uint32_t heap_model_lane(struct heap_model *model, uint32_t image)
+{
+	uint32_t lane;
+
+	if (model->free_lanes.nr)
+		lane = model->free_lanes.at[--model->free_lanes.nr];
+	else {
+		lane = (uint32_t)model->lanes.nr;
+		vec_add(&model->lanes);
+	}
+	model->lanes.at[lane] = (struct lane){ .image = image };
+	vec_push(&model->images.at[image]->lanes, lane);
+	heap_model_thread(model, lane, -(int32_t)lane - 1, true); /* until we hear whose it is */
+	return lane;
+}
+
+void heap_model_thread(struct heap_model *model, uint32_t lane, int32_t tid, bool fresh)
+{
+	struct image *image = model->images.at[model->lanes.at[lane].image];
+	bool added;
+	uint64_t *thread = map_add(&image->thread_of, (uint64_t)tid, &added);
+
+	if (added) {
+		*thread = image->last_alloc.nr;
+		vec_push(&image->last_alloc, 0);
+	}
+	if (fresh)
+		image->last_alloc.at[*thread] = 0;
+	model->lanes.at[lane].thread = (uint32_t)*thread;
+}
+
+uint32_t heap_model_site(struct heap_model *model, uint32_t image)
+{
+	struct site *site = vec_add(&model->sites);
+
+	site->image = image;
+	site->older = model->images.at[image]->newest_site;
+	model->images.at[image]->newest_site = (uint32_t)model->sites.nr;
+	return (uint32_t)model->sites.nr - 1;
+}
+
+/* --- events -----------------------------------------------------------------------------------*/
+
+static void sums_change(struct heap_model *model, struct image *image, int64_t bytes,
+			int64_t blocks, uint64_t time_ns)
+{
+	peak_change(&image->peak, bytes, blocks, time_ns);
+	peak_change(&model->tree, bytes, blocks, time_ns);
+}
+
+/* After sums_change(). */
+static void site_change(struct heap_model *model, struct image *image, struct site *site,
+			int64_t bytes, int64_t blocks)
+{
+	peak_part_keep(&image->peak, &site->in_image, site->live_bytes, site->live_blocks);
+	peak_part_keep(&model->tree, &site->in_tree, site->live_bytes, site->live_blocks);
+	site->live_bytes += (uint64_t)bytes;
+	site->live_blocks += (uint64_t)blocks;
+}
+
+static unsigned int lifetime_class(uint64_t ns)
+{
+	static const uint64_t below[PROFILE_NR_LIFETIMES - 1] = LIFETIMES;
+	unsigned int i = 0;
+
+	while (i < ARRAY_SIZE(below) && ns >= below[i])
+		i++;
+	return i;
+}
+
+static uint64_t age(const struct block *block, uint64_t time_ns)
+{
+	return time_ns > block->born_ns ? time_ns - block->born_ns : 0;
+}
+
+static void give_back(struct heap_model *model, struct image *image, const struct block *block,
+		      uint64_t time_ns)
+{
+	struct site *site = &model->sites.at[block->site];
+	uint64_t lifetime_ns = age(block, time_ns);
+	unsigned int class = lifetime_class(lifetime_ns);
+
+	sums_change(model, image, -(int64_t)block->size, -1, time_ns);
+	site_change(model, image, site, -(int64_t)block->size, -1);
+	site->frees++;
+	site->freed_bytes += block->size;
+	site->lifetime_ns += lifetime_ns;
+	image->frees++;
+	image->freed_bytes += block->size;
+	image->churn_bytes[class] += block->size;
+	image->churn_blocks[class]++;
+}
+
+/* Puts the block into the table.  Was one there, then its free never reached us. */
+static void place(struct heap_model *model, struct image *image, const struct block *block,
+		  uint64_t time_ns)
+{
+	bool added;
+	struct block *slot = blocks_add(&image->blocks, block->address, &added);
+
+	if (!added) {
+		image->duplicates++;
+		give_back(model, image, slot, time_ns);
+	}
+	*slot = *block;
+}
+
+static void allocate(struct heap_model *model, struct image *image, uint32_t thread,
+		     const struct heap_event *event)
+{
+	struct site *site = &model->sites.at[event->site];
+	struct block block = {
+		.address = event->address,
+		.size = event->size,
+		.born_ns = event->time_ns,
+		.site = event->site,
+		.operation = (uint32_t)(image->allocations + 1),
+	};
+
+	place(model, image, &block, event->time_ns);
+	sums_change(model, image, (int64_t)block.size, 1, event->time_ns);
+	site_change(model, image, site, (int64_t)block.size, 1);
+	site->allocations++;
+	site->allocated_bytes += block.size;
+	image->allocations++;
+	image->allocated_bytes += block.size;
+	image->last_alloc.at[thread] = block.operation;
+}
+
+/* The last operation of this thread was the allocation of this very block. */
+static bool is_temporary(const struct image *image, uint32_t thread, const struct block *block)
+{
+	return block->operation && image->last_alloc.at[thread] == block->operation;
+}
+
+static void end_block(struct heap_model *model, struct image *image, uint32_t thread,
+		      const struct block *block, uint64_t time_ns)
+{
+	if (!block->address)
+		image->unknown_frees++;
+	else {
+		if (is_temporary(image, thread, block)) {
+			model->sites.at[block->site].temporary++;
+			image->temporary++;
+		}
+		give_back(model, image, block, time_ns);
+	}
+	image->last_alloc.at[thread] = 0;
+}
+
+static void release(struct heap_model *model, struct image *image, uint32_t thread,
+		    const struct heap_event *event)
+{
+	struct block block;
+
+	if (!blocks_take(&image->blocks, event->address, &block))
+		block.address = 0;
+	end_block(model, image, thread, &block, event->time_ns);
+}
+
+static void realloc_failed(struct heap_model *model, struct image *image, struct lane *lane,
+			   uint64_t time_ns)
+{
+	if (lane->block.address)
+		place(model, image, &lane->block, time_ns);
+}
+
+static void realloc_begin(struct heap_model *model, struct image *image, struct lane *lane,
+			  const struct heap_event *event)
+{
+	if (lane->in_realloc)
+		realloc_failed(model, image, lane, event->time_ns);
+	lane->in_realloc = true;
+	if (!blocks_take(&image->blocks, event->address, &lane->block))
+		lane->block.address = 0;
+}
+
+static void reallocate(struct heap_model *model, struct image *image, const struct block *old,
+		       const struct heap_event *event)
+{
+	struct site *site = &model->sites.at[event->site];
+	struct block block = *old;
+	uint64_t time_ns = event->time_ns;
+
+	block.address = event->address;
+	block.size = event->size;
+	block.site = event->site;
+	block.operation = 0;
+	place(model, image, &block, time_ns);
+
+	sums_change(model, image, (int64_t)(block.size - old->size), 0, time_ns);
+	site_change(model, image, &model->sites.at[old->site], -(int64_t)old->size, -1);
+	site_change(model, image, site, (int64_t)block.size, 1);
+	site->reallocations++;
+	site->allocated_bytes += block.size;
+	site->freed_bytes += old->size;
+	image->reallocations++;
+	image->allocated_bytes += block.size;
+	image->freed_bytes += old->size;
+	image->churn_bytes[lifetime_class(age(old, time_ns))] += old->size;
+}
+
+/* What was allocated before we listened becomes known when it is reallocated. */
+static void realloc_done(struct heap_model *model, struct image *image, struct lane *lane,
+			 const struct heap_event *event)
+{
+	if (lane->in_realloc && lane->block.address)
+		reallocate(model, image, &lane->block, event);
+	else {
+		image->unknown_frees++;
+		allocate(model, image, lane->thread, event);
+	}
+	image->last_alloc.at[lane->thread] = 0;
+}
+
+static void realloc_end(struct heap_model *model, struct image *image, struct lane *lane,
+			const struct heap_event *event)
+{
+	if (event->op == HEAP_REALLOC_DONE)
+		realloc_done(model, image, lane, event);
+	else if (lane->in_realloc && event->op == HEAP_REALLOC_FREED)
+		end_block(model, image, lane->thread, &lane->block, event->time_ns);
+	else if (lane->in_realloc)
+		realloc_failed(model, image, lane, event->time_ns);
+	lane->in_realloc = false;
+}
+
+static void apply(struct heap_model *model, const struct heap_event *event)
+{
+	struct lane *lane = &model->lanes.at[event->lane];
+	struct image *image = model->images.at[lane->image];
+
+	switch ((enum heap_op)event->op) {
+	case HEAP_ALLOC:
+		allocate(model, image, lane->thread, event);
+		break;
+	case HEAP_FREE:
+		release(model, image, lane->thread, event);
+		break;
+	case HEAP_REALLOC_BEGIN:
+		realloc_begin(model, image, lane, event);
+		break;
+	case HEAP_REALLOC_DONE:
+	case HEAP_REALLOC_FAILED:
+	case HEAP_REALLOC_FREED:
+		realloc_end(model, image, lane, event);
+		break;
+	}
+}
+
+static void prefetch(struct heap_model *model, const struct heap_event *event)
+{
+	const struct lane *lane = &model->lanes.at[event->lane];
+
+	blocks_prefetch(&model->images.at[lane->image]->blocks, event->address);
+}
+
+void heap_model_apply(struct heap_model *model, const struct heap_event *events, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (i + PREFETCH_AHEAD < nr)
+			prefetch(model, &events[i + PREFETCH_AHEAD]);
+		apply(model, &events[i]);
+	}
+}
+
+static void leave_tree(struct heap_model *model, const struct image *image, uint64_t time_ns)
+{
+	peak_change(&model->tree, -(int64_t)image->peak.bytes, -(int64_t)image->peak.blocks,
+		    time_ns);
+	for (uint32_t id = image->newest_site; id; id = model->sites.at[id - 1].older) {
+		struct site *site = &model->sites.at[id - 1];
+
+		peak_part_keep(&model->tree, &site->in_tree, site->live_bytes, site->live_blocks);
+	}
+}
+
+void heap_model_end(struct heap_model *model, uint32_t id, uint64_t time_ns)
+{
+	struct image *image = model->images.at[id];
+
+	leave_tree(model, image, time_ns);
+	vec_each(&image->lanes, lane) vec_push(&model->free_lanes, *lane);
+	image_release(image);
+	image->ended = true;
+}
+
+void heap_model_late(struct heap_model *model, uint32_t image, uint64_t nr)
+{
+	model->images.at[image]->late += nr;
+}
+
+void heap_model_lost(struct heap_model *model, uint32_t image, uint64_t nr)
+{
+	model->images.at[image]->lost += nr;
+}
+
+/* --- figures ----------------------------------------------------------------------------------*/
+
+static void figures_add(struct profile_heap *figures, const struct image *image)
+{
+	figures->allocations += image->allocations;
+	figures->frees += image->frees;
+	figures->reallocations += image->reallocations;
+	figures->allocated_bytes += image->allocated_bytes;
+	figures->freed_bytes += image->freed_bytes;
+	figures->live_bytes += image->peak.bytes;
+	figures->live_blocks += image->peak.blocks;
+	figures->temporary += image->temporary;
+	figures->unknown_frees += image->unknown_frees;
+	figures->late_events += image->late;
+	figures->lost_events += image->lost;
+	for (size_t i = 0; i < PROFILE_NR_LIFETIMES; i++) {
+		figures->churn[i].bytes += image->churn_bytes[i];
+		figures->churn[i].blocks += image->churn_blocks[i];
+	}
+}
+
+static void figures_peak(struct profile_heap *figures, const struct peak *peak)
+{
+	bool now = peak_is_now(peak);
+
+	figures->peak_bytes = now ? peak->bytes : peak->max_bytes;
+	figures->peak_blocks = now ? peak->blocks : peak->max_blocks;
+	figures->peak_time_us = figures->allocations
+					? (int64_t)((now ? peak->changed_ns : peak->max_ns) / 1000)
+					: PROFILE_NO_TIME;
+	figures->peak_exact = !figures->late_events && !figures->lost_events;
+}
+
+void heap_model_figures(const struct heap_model *model, uint32_t image,
+			struct profile_heap *figures)
+{
+	*figures = (struct profile_heap){ .process = PROFILE_NONE };
+	if (image != PROFILE_NONE) {
+		figures_add(figures, model->images.at[image]);
+		figures_peak(figures, &model->images.at[image]->peak);
+		return;
+	}
+	for (size_t i = 0; i < model->images.nr; i++)
+		figures_add(figures, model->images.at[i]);
+	figures_peak(figures, &model->tree);
+}
+
+static struct peak_part part_in_tree(const struct heap_model *model, const struct site *site)
+{
+	bool ended = model->images.at[site->image]->ended;
+
+	return peak_part_at_max(&model->tree, &site->in_tree, ended ? 0 : site->live_bytes,
+				ended ? 0 : site->live_blocks);
+}
+
+void heap_model_site_figures(const struct heap_model *model, uint32_t id,
+			     struct profile_heap_site *figures)
+{
+	const struct site *site = &model->sites.at[id];
+	const struct image *image = model->images.at[site->image];
+	struct peak_part in_image = peak_part_at_max(&image->peak, &site->in_image,
+						     site->live_bytes, site->live_blocks);
+	struct peak_part in_tree = part_in_tree(model, site);
+
+	*figures = (struct profile_heap_site){
+		.process = PROFILE_NONE,
+		.stack = PROFILE_NONE,
+		.allocations = site->allocations,
+		.frees = site->frees,
+		.reallocations = site->reallocations,
+		.allocated_bytes = site->allocated_bytes,
+		.freed_bytes = site->freed_bytes,
+		.at_peak_bytes = in_image.bytes,
+		.at_peak_blocks = in_image.blocks,
+		.at_tree_peak_bytes = in_tree.bytes,
+		.at_tree_peak_blocks = in_tree.blocks,
+		.live_bytes = site->live_bytes,
+		.live_blocks = site->live_blocks,
+		.temporary = site->temporary,
+		.lifetime_us = site->lifetime_ns / 1000,
+		.lifetime_blocks = site->frees,
+	};
+}
+
+uint64_t heap_model_duplicates(const struct heap_model *model, uint32_t image)
+{
+	return model->images.at[image]->duplicates;
+}

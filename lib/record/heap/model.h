@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model - what the heap was, from the events of all processes in one order.
+ *
+ *	image = heap_model_image(model);
+ *	lane = heap_model_lane(model, image);
+ *	heap_model_thread(model, lane, tid, true);
+ *	site = heap_model_site(model, image);
+ *	heap_model_apply(model, events, nr);		// any number of times
+ *	heap_model_end(model, image, time_ns);
+ *	heap_model_figures(model, image, &figures);
+ *
+ * Pure: no clock, no files, no threads, and the same events give the same figures.  Ids are dense
+ * from 0, and so are times, nanoseconds since the start of the recording.
+ *
+ * The definitions are those of the manual.  In short: a reallocation is neither an allocation nor
+ * a free; the new size is allocated and the old one freed at the site that reallocates, which then
+ * owns the block; the block's birth stays; the sums change once, when it ends.  A temporary is an
+ * allocation whose very next heap operation on the same thread is its free.  The freed bytes of a
+ * lifetime class include what reallocations gave up, at the age the block had.
+ *
+ * Events may be wrong (the program can write into the rings).  The figures then are, but for each
+ * image and site allocations - frees = live blocks, and the sites sum to the image.
+ */
+#ifndef RECORD_HEAP_MODEL_H
+#define RECORD_HEAP_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/profile.h"
+
+struct heap_model;
+
+enum heap_op {
+	HEAP_ALLOC,	     /* address, size, site */
+	HEAP_FREE,	     /* address */
+	HEAP_REALLOC_BEGIN,  /* address: nobody's until the end; a former one without end failed */
+	HEAP_REALLOC_DONE,   /* address, size, site of what the block became */
+	HEAP_REALLOC_FAILED, /* the block stays as it was */
+	HEAP_REALLOC_FREED,  /* realloc(p, 0) that was a free */
+};
+
+struct heap_event {
+	uint64_t address; /* not 0 */
+	uint64_t size;
+	uint64_t time_ns;
+	uint32_t site;
+	uint32_t lane : 24, op : 8;
+};
+
+#define HEAP_LANES (1U << 24)
+
+struct heap_model *heap_model_new(void);
+void heap_model_free(struct heap_model *model);
+
+/* An executed program starts with an empty heap. */
+uint32_t heap_model_image(struct heap_model *model);
+/* It is over, by exit or exec: what it still had is its live memory for good, and gone from the
+ * tree's.  Of its sites and lanes no more events may come. */
+void heap_model_end(struct heap_model *model, uint32_t image, uint64_t time_ns);
+
+/* A lane is a sequence of events in which a realloc ends before the next begins: what one thread
+ * does at one level of signal handlers. */
+uint32_t heap_model_lane(struct heap_model *model, uint32_t image);
+/* From here on the lane is of this thread.  fresh: one that starts; otherwise it may have other
+ * lanes already. */
+void heap_model_thread(struct heap_model *model, uint32_t lane, int32_t tid, bool fresh);
+
+/* A place that allocates. */
+uint32_t heap_model_site(struct heap_model *model, uint32_t image);
+
+void heap_model_apply(struct heap_model *model, const struct heap_event *events, size_t nr);
+
+/* Events were applied after others that happened later, or never: peaks are not exact. */
+void heap_model_late(struct heap_model *model, uint32_t image, uint64_t nr);
+void heap_model_lost(struct heap_model *model, uint32_t image, uint64_t nr);
+
+/* Everything that the model knows of the image, or with PROFILE_NONE of the whole tree; other
+ * fields are zeroed. */
+void heap_model_figures(const struct heap_model *model, uint32_t image,
+			struct profile_heap *figures);
+/* The same of a site; process, stack and allocator are the caller's. */
+void heap_model_site_figures(const struct heap_model *model, uint32_t site,
+			     struct profile_heap_site *figures);
+/* Blocks that were allocated where there was one already: frees that nobody told us. */
+uint64_t heap_model_duplicates(const struct heap_model *model, uint32_t image);
+
+#endif

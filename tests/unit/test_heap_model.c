@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The heap model against a brute-force oracle, which keeps a list of blocks, adds everything up
+ * anew after each event, and copies all of it whenever the sum is at least what it ever was.
+ */
+#include "record/heap/model.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+enum { IMAGES = 4, SITES = 24, LANES = 20, THREADS = 16, EVENTS = 400, BLOCKS = 128 };
+
+/* --- oracle -----------------------------------------------------------------------------------*/
+
+struct oracle_block {
+	bool live, inflight;
+	int image, site;
+	uint64_t address, size, born_ns;
+	long made_by; /* the operation */
+};
+
+struct oracle_moment {
+	uint64_t bytes, blocks, time_ns;
+	uint64_t site_bytes[SITES], site_blocks[SITES];
+};
+
+struct oracle_site {
+	int image;
+	uint64_t allocations, frees, reallocations, allocated, freed, temporary, lifetime_ns;
+};
+
+struct oracle_image {
+	bool ended;
+	uint64_t unknown_frees, changed_ns;
+	uint64_t churn_bytes[4], churn_blocks[4];
+	struct oracle_moment peak;
+};
+
+struct oracle {
+	struct oracle_block block[BLOCKS];
+	struct oracle_site site[SITES];
+	struct oracle_image image[IMAGES];
+	struct oracle_moment peak;
+	uint64_t changed_ns;
+	int lane_image[LANES], lane_thread[LANES], lane_block[LANES]; /* -1: unknown */
+	long operations, last_operation[THREADS];
+};
+
+static struct oracle_moment oracle_now(const struct oracle *o, int image)
+{
+	struct oracle_moment now = { 0 };
+
+	for (int i = 0; i < BLOCKS; i++) {
+		const struct oracle_block *b = &o->block[i];
+
+		if (!b->live || (image >= 0 ? b->image != image : o->image[b->image].ended))
+			continue;
+		now.bytes += b->size;
+		now.blocks++;
+		now.site_bytes[b->site] += b->size;
+		now.site_blocks[b->site]++;
+	}
+	now.time_ns = image >= 0 ? o->image[image].changed_ns : o->changed_ns;
+	return now;
+}
+
+static void oracle_look(struct oracle *o)
+{
+	struct oracle_moment now = oracle_now(o, -1);
+
+	if (now.bytes >= o->peak.bytes)
+		o->peak = now;
+	for (int i = 0; i < IMAGES; i++) {
+		now = oracle_now(o, i);
+		if (now.bytes >= o->image[i].peak.bytes)
+			o->image[i].peak = now;
+	}
+}
+
+static int oracle_find(const struct oracle *o, int image, uint64_t address)
+{
+	for (int i = 0; i < BLOCKS; i++)
+		if (o->block[i].live && !o->block[i].inflight && o->block[i].image == image &&
+		    o->block[i].address == address)
+			return i;
+	return -1;
+}
+
+static int oracle_class(uint64_t ns)
+{
+	return ns < 10000 ? 0 : ns < 1000000 ? 1 : ns < 100000000 ? 2 : 3;
+}
+
+static void oracle_alloc(struct oracle *o, const struct heap_event *e)
+{
+	int i = 0;
+
+	while (o->block[i].live)
+		i++;
+	cr_assert(i < BLOCKS);
+	o->block[i] = (struct oracle_block){ .live = true,
+					     .image = o->lane_image[e->lane],
+					     .site = (int)e->site,
+					     .address = e->address,
+					     .size = e->size,
+					     .born_ns = e->time_ns,
+					     .made_by = ++o->operations };
+	o->last_operation[o->lane_thread[e->lane]] = o->operations;
+	o->site[e->site].allocations++;
+	o->site[e->site].allocated += e->size;
+}
+
+static void oracle_free(struct oracle *o, const struct heap_event *e, int i)
+{
+	struct oracle_image *image = &o->image[o->lane_image[e->lane]];
+	long *last = &o->last_operation[o->lane_thread[e->lane]];
+
+	o->operations++;
+	if (i < 0)
+		image->unknown_frees++;
+	else {
+		struct oracle_block *b = &o->block[i];
+		struct oracle_site *s = &o->site[b->site];
+
+		b->live = b->inflight = false;
+		s->frees++;
+		s->freed += b->size;
+		s->lifetime_ns += e->time_ns - b->born_ns;
+		s->temporary += *last == b->made_by;
+		image->churn_bytes[oracle_class(e->time_ns - b->born_ns)] += b->size;
+		image->churn_blocks[oracle_class(e->time_ns - b->born_ns)]++;
+	}
+	*last = o->operations;
+}
+
+static void oracle_realloc(struct oracle *o, const struct heap_event *e, int i)
+{
+	if (i < 0) { /* becomes known now, and is no candidate for a temporary */
+		o->image[o->lane_image[e->lane]].unknown_frees++;
+		oracle_alloc(o, e);
+		o->last_operation[o->lane_thread[e->lane]] = ++o->operations;
+		return;
+	}
+
+	struct oracle_block *b = &o->block[i];
+	struct oracle_site *s = &o->site[e->site];
+
+	s->reallocations++;
+	s->allocated += e->size;
+	s->freed += b->size;
+	o->image[b->image].churn_bytes[oracle_class(e->time_ns - b->born_ns)] += b->size;
+	b->inflight = false;
+	b->site = (int)e->site;
+	b->address = e->address;
+	b->size = e->size;
+	b->made_by = -1;
+	o->last_operation[o->lane_thread[e->lane]] = ++o->operations;
+}
+
+static void oracle_apply(struct oracle *o, const struct heap_event *e)
+{
+	int image = o->lane_image[e->lane];
+	int *held = &o->lane_block[e->lane];
+	int i = oracle_find(o, image, e->address);
+	bool changes = true;
+
+	if (e->op == HEAP_ALLOC)
+		oracle_alloc(o, e);
+	else if (e->op == HEAP_FREE) {
+		oracle_free(o, e, i);
+		changes = i >= 0;
+	} else if (e->op == HEAP_REALLOC_BEGIN) {
+		*held = i;
+		if (i >= 0)
+			o->block[i].inflight = true;
+		changes = false;
+	} else if (e->op == HEAP_REALLOC_DONE)
+		oracle_realloc(o, e, *held);
+	else if (e->op == HEAP_REALLOC_FREED) {
+		oracle_free(o, e, *held);
+		changes = *held >= 0;
+	} else {
+		if (*held >= 0)
+			o->block[*held].inflight = false;
+		changes = false;
+	}
+	if (changes)
+		o->changed_ns = o->image[image].changed_ns = e->time_ns;
+	oracle_look(o);
+}
+
+static void oracle_end(struct oracle *o, int image, uint64_t time_ns)
+{
+	o->image[image].ended = true;
+	o->changed_ns = time_ns;
+	oracle_look(o);
+}
+
+/* --- random programs --------------------------------------------------------------------------*/
+
+struct trace {
+	struct oracle oracle;
+	struct heap_model *model;
+	struct heap_event event[EVENTS];
+	size_t nr; /* not yet given to the model */
+	uint64_t random, time_ns;
+	bool in_realloc[LANES];
+	int images, sites, lanes;
+};
+
+static unsigned int pick(struct trace *t, unsigned int below)
+{
+	t->random = t->random * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned int)(t->random >> 33) % below;
+}
+
+static void give(struct trace *t)
+{
+	heap_model_apply(t->model, t->event, t->nr);
+	t->nr = 0;
+}
+
+static void add_image(struct trace *t)
+{
+	uint32_t image = heap_model_image(t->model);
+	int lanes = 1 + (int)pick(t, 5);
+
+	cr_assert_eq(image, (uint32_t)t->images);
+	for (int i = 0; i < lanes; i++) {
+		uint32_t lane = heap_model_lane(t->model, image);
+		/* The fifth lane is a signal handler's on the fourth thread. */
+		int thread = t->images * 4 + (i < 4 ? i : 3);
+
+		cr_assert_lt(lane, LANES);
+		heap_model_thread(t->model, lane, thread, i < 4);
+		t->oracle.lane_image[lane] = t->images;
+		t->oracle.lane_thread[lane] = thread;
+		t->in_realloc[lane] = false;
+		if ((int)lane >= t->lanes)
+			t->lanes = (int)lane + 1;
+	}
+	for (int i = 1 + (int)pick(t, 6); i > 0; i--) {
+		cr_assert_eq(heap_model_site(t->model, image), (uint32_t)t->sites);
+		t->oracle.site[t->sites++].image = t->images;
+	}
+	t->images++;
+}
+
+static uint32_t pick_site(struct trace *t, int image)
+{
+	uint32_t site;
+
+	do
+		site = pick(t, (unsigned int)t->sites);
+	while (t->oracle.site[site].image != image);
+	return site;
+}
+
+static void emit(struct trace *t, uint32_t lane, enum heap_op op, uint64_t address)
+{
+	static const unsigned int step_ns[] = { 0, 500, 7000, 90000, 3000000, 70000000 };
+	struct heap_event *e = &t->event[t->nr++];
+
+	t->time_ns += pick(t, 1 + step_ns[pick(t, 6)]);
+	*e = (struct heap_event){ .address = address,
+				  .size = 8 * pick(t, 5),
+				  .time_ns = t->time_ns,
+				  .lane = lane,
+				  .op = op,
+				  .site = pick_site(t, t->oracle.lane_image[lane]) };
+	oracle_apply(&t->oracle, e);
+	if (t->nr == EVENTS || !pick(t, 40))
+		give(t);
+}
+
+/* Few addresses, so that they are reused a lot; 8 bytes apart and far apart. */
+static uint64_t pick_address(struct trace *t)
+{
+	return 0x5000 + 8 * pick(t, 6) + ((uint64_t)pick(t, 2) << 30);
+}
+
+/* A realloc whose old address is somebody else's by now did not fail. */
+static bool can_fail(const struct oracle *o, uint32_t lane)
+{
+	const struct oracle_block *held = &o->block[o->lane_block[lane]];
+
+	if (o->lane_block[lane] < 0)
+		return true;
+	for (int i = 0; i < BLOCKS; i++)
+		if (o->block[i].live && i != o->lane_block[lane] &&
+		    o->block[i].image == held->image && o->block[i].address == held->address)
+			return false;
+	return true;
+}
+
+static void step(struct trace *t)
+{
+	struct oracle *o = &t->oracle;
+	uint32_t lane = pick(t, (unsigned int)t->lanes);
+	int image = o->lane_image[lane];
+	uint64_t address = pick_address(t);
+	bool known = oracle_find(o, image, address) >= 0;
+	unsigned int dice = pick(t, 8);
+
+	if (o->image[image].ended)
+		return;
+	if (t->in_realloc[lane] && dice < 5) {
+		t->in_realloc[lane] = false;
+		if (dice < 2 && can_fail(o, lane))
+			emit(t, lane, HEAP_REALLOC_FAILED, 0);
+		else if (known || dice == 2)
+			emit(t, lane, HEAP_REALLOC_FREED, 0);
+		else
+			emit(t, lane, HEAP_REALLOC_DONE, address);
+	} else if (!known && dice < 7)
+		emit(t, lane, HEAP_ALLOC, address);
+	else if (t->in_realloc[lane] || dice % 2)
+		emit(t, lane, HEAP_FREE, address);
+	else {
+		t->in_realloc[lane] = true;
+		emit(t, lane, HEAP_REALLOC_BEGIN, address);
+	}
+}
+
+static void end_image(struct trace *t, int image)
+{
+	if (t->oracle.image[image].ended)
+		return;
+	give(t);
+	heap_model_end(t->model, (uint32_t)image, t->time_ns);
+	oracle_end(&t->oracle, image, t->time_ns);
+}
+
+static void check_sites(struct trace *t, int image)
+{
+	const struct oracle *o = &t->oracle;
+	const struct oracle_moment now = oracle_now(o, image);
+	const struct oracle_moment *peak = &o->image[image].peak;
+
+	for (int i = 0; i < t->sites; i++) {
+		const struct oracle_site *s = &o->site[i];
+		struct profile_heap_site f;
+
+		if (s->image != image)
+			continue;
+		heap_model_site_figures(t->model, (uint32_t)i, &f);
+		cr_assert_eq(f.allocations, s->allocations);
+		cr_assert_eq(f.frees, s->frees);
+		cr_assert_eq(f.reallocations, s->reallocations);
+		cr_assert_eq(f.allocated_bytes, s->allocated);
+		cr_assert_eq(f.freed_bytes, s->freed);
+		cr_assert_eq(f.temporary, s->temporary);
+		cr_assert_eq(f.lifetime_us, s->lifetime_ns / 1000);
+		cr_assert_eq(f.lifetime_blocks, s->frees);
+		cr_assert_eq(f.live_bytes, now.site_bytes[i]);
+		cr_assert_eq(f.live_blocks, now.site_blocks[i]);
+		cr_assert_eq(f.at_peak_bytes, peak->site_bytes[i]);
+		cr_assert_eq(f.at_peak_blocks, peak->site_blocks[i]);
+		cr_assert_eq(f.at_tree_peak_bytes, o->peak.site_bytes[i]);
+		cr_assert_eq(f.at_tree_peak_blocks, o->peak.site_blocks[i]);
+	}
+}
+
+static void check_peak(const struct profile_heap *f, const struct oracle_moment *peak)
+{
+	cr_assert_eq(f->peak_bytes, peak->bytes);
+	cr_assert_eq(f->peak_blocks, peak->blocks);
+	if (f->allocations)
+		cr_assert_eq(f->peak_time_us, (int64_t)(peak->time_ns / 1000));
+	cr_assert(f->peak_exact);
+}
+
+static void check_image(struct trace *t, int image, struct profile_heap *sum)
+{
+	const struct oracle_image *o = &t->oracle.image[image];
+	const struct oracle_moment now = oracle_now(&t->oracle, image);
+	struct profile_heap f, sites = { 0 };
+
+	heap_model_figures(t->model, (uint32_t)image, &f);
+	for (int i = 0; i < t->sites; i++) {
+		const struct oracle_site *s = &t->oracle.site[i];
+
+		if (s->image != image)
+			continue;
+		sites.allocations += s->allocations;
+		sites.frees += s->frees;
+		sites.reallocations += s->reallocations;
+		sites.allocated_bytes += s->allocated;
+		sites.freed_bytes += s->freed;
+		sites.temporary += s->temporary;
+	}
+	cr_assert_eq(f.allocations, sites.allocations);
+	cr_assert_eq(f.frees, sites.frees);
+	cr_assert_eq(f.reallocations, sites.reallocations);
+	cr_assert_eq(f.allocated_bytes, sites.allocated_bytes);
+	cr_assert_eq(f.freed_bytes, sites.freed_bytes);
+	cr_assert_eq(f.temporary, sites.temporary);
+	cr_assert_eq(f.live_bytes, now.bytes);
+	cr_assert_eq(f.live_blocks, now.blocks);
+	cr_assert_eq(f.unknown_frees, o->unknown_frees);
+	for (int i = 0; i < 4; i++) {
+		cr_assert_eq(f.churn[i].bytes, o->churn_bytes[i]);
+		cr_assert_eq(f.churn[i].blocks, o->churn_blocks[i]);
+	}
+	cr_assert_eq(heap_model_duplicates(t->model, (uint32_t)image), 0);
+	check_peak(&f, &o->peak);
+	sum->allocations += f.allocations;
+	sum->live_bytes += f.live_bytes;
+	sum->freed_bytes += f.freed_bytes;
+}
+
+static void check(struct trace *t)
+{
+	struct profile_heap tree, sum = { 0 };
+
+	give(t);
+	for (int i = 0; i < t->images; i++) {
+		check_image(t, i, &sum);
+		check_sites(t, i);
+	}
+	heap_model_figures(t->model, PROFILE_NONE, &tree);
+	check_peak(&tree, &t->oracle.peak);
+	cr_assert_eq(tree.allocations, sum.allocations);
+	cr_assert_eq(tree.live_bytes, sum.live_bytes);
+	cr_assert_eq(tree.freed_bytes, sum.freed_bytes);
+}
+
+static void run(uint64_t seed)
+{
+	struct trace *t = xcalloc(1, sizeof(*t));
+
+	t->random = seed;
+	t->model = heap_model_new();
+	add_image(t);
+	for (int i = 0; i < EVENTS; i++) {
+		step(t);
+		if (t->images < IMAGES && !pick(t, 80))
+			add_image(t);
+		if (!pick(t, 150))
+			end_image(t, (int)pick(t, (unsigned int)t->images));
+		if (!pick(t, 30))
+			check(t);
+	}
+	check(t);
+	heap_model_free(t->model);
+	free(t);
+}
+
+Test(heap_model, equals_brute_force_on_random_programs)
+{
+	for (uint64_t seed = 1; seed <= 2000; seed++)
+		run(seed);
+}
+
+/* --- what no correct program does -------------------------------------------------------------*/
+
+static struct profile_heap figures_of(const struct heap_model *model, uint32_t image)
+{
+	struct profile_heap f;
+
+	heap_model_figures(model, image, &f);
+	return f;
+}
+
+Test(heap_model, takes_a_block_allocated_twice_as_freed_in_between)
+{
+	struct heap_model *model = heap_model_new();
+	uint32_t image = heap_model_image(model);
+	uint32_t lane = heap_model_lane(model, image);
+	uint32_t site = heap_model_site(model, image);
+	const struct heap_event events[] = {
+		{ .op = HEAP_ALLOC, .address = 0x10, .size = 100, .site = site, .lane = lane },
+		{ .op = HEAP_ALLOC, .address = 0x10, .size = 30, .site = site, .lane = lane },
+	};
+
+	heap_model_apply(model, events, ARRAY_SIZE(events));
+
+	struct profile_heap f = figures_of(model, image);
+
+	cr_assert_eq(heap_model_duplicates(model, image), 1);
+	cr_assert_eq(f.allocations, 2);
+	cr_assert_eq(f.frees, 1);
+	cr_assert_eq(f.live_bytes, 30);
+	cr_assert_eq(f.live_blocks, 1);
+	cr_assert_eq(f.peak_bytes, 100);
+	heap_model_free(model);
+}
+
+Test(heap_model, survives_any_order_of_events_and_keeps_its_sums)
+{
+	struct trace *t = xcalloc(1, sizeof(*t));
+	struct heap_model *model = heap_model_new();
+	uint32_t image = heap_model_image(model);
+	struct profile_heap_site site, sum = { 0 };
+
+	for (int i = 0; i < 3; i++) {
+		heap_model_lane(model, image);
+		heap_model_site(model, image);
+	}
+	for (int i = 0; i < 100000; i++) {
+		const struct heap_event event = {
+			.op = pick(t, HEAP_REALLOC_FREED + 1),
+			.address = 8 + 8 * pick(t, 50),
+			.size = pick(t, 1000),
+			.time_ns = pick(t, 1000000), /* even backwards */
+			.site = pick(t, 3),
+			.lane = pick(t, 3),
+		};
+
+		heap_model_apply(model, &event, 1);
+	}
+
+	struct profile_heap f = figures_of(model, image);
+
+	for (uint32_t i = 0; i < 3; i++) {
+		heap_model_site_figures(model, i, &site);
+		sum.live_bytes += site.live_bytes;
+		sum.live_blocks += site.live_blocks;
+		sum.at_peak_bytes += site.at_peak_bytes;
+		sum.at_peak_blocks += site.at_peak_blocks;
+	}
+	cr_assert_eq(f.allocations - f.frees, f.live_blocks);
+	cr_assert_eq(f.allocated_bytes - f.freed_bytes, f.live_bytes);
+	cr_assert_eq(sum.live_bytes, f.live_bytes);
+	cr_assert_eq(sum.live_blocks, f.live_blocks);
+	cr_assert_eq(sum.at_peak_bytes, f.peak_bytes);
+	cr_assert_eq(sum.at_peak_blocks, f.peak_blocks);
+	cr_assert_gt(heap_model_duplicates(model, image), 0);
+	heap_model_free(model);
+	free(t);
+}
+
+Test(heap_model, calls_no_peak_exact_when_events_came_late_or_never)
+{
+	struct heap_model *model = heap_model_new();
+	uint32_t late = heap_model_image(model), lost = heap_model_image(model);
+	uint32_t clean = heap_model_image(model);
+
+	heap_model_late(model, late, 1);
+	heap_model_lost(model, lost, 7);
+
+	cr_assert_not(figures_of(model, late).peak_exact);
+	cr_assert_not(figures_of(model, lost).peak_exact);
+	cr_assert(figures_of(model, clean).peak_exact);
+	cr_assert_not(figures_of(model, PROFILE_NONE).peak_exact);
+	cr_assert_eq(figures_of(model, PROFILE_NONE).lost_events, 7);
+	heap_model_free(model);
+}
