@@ -55,7 +55,7 @@
 #define vec_last(vec) (&(vec)->at[(vec)->nr - 1])
 
 #define vec_each(vec, item) \
-	for (__typeof__((vec)->at) item = (vec)->at; item && item < (vec)->at + (vec)->nr; item++)
+	for (__typeof__((vec)->at[0]) *item = (vec)->at; item && item < (vec)->at + (vec)->nr; item++)
 
 #define vec_free(vec)                        \
 	do {                                 \

@@ -25,6 +25,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "base/map.h"
 #include "object/elf_file.h"
 
 enum module_kind {
@@ -59,8 +60,9 @@ struct module {
 };
 
 struct modules {
-	struct module **at;
+	struct module **at; /* by id */
 	size_t nr, room;
+	struct map by_identity;
 	struct module *anonymous, *vdso;
 };
 

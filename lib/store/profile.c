@@ -9,6 +9,19 @@ static const char *const status_names[PROFILE_NR_STATUS] = {
 	[PROFILE_NOT_PERMITTED] = "not-permitted",
 };
 
+static const char *const module_kind_names[PROFILE_MODULE_NR] = {
+	[PROFILE_MODULE_FILE] = "file",	      [PROFILE_MODULE_KERNEL] = "kernel",
+	[PROFILE_MODULE_VDSO] = "vdso",	      [PROFILE_MODULE_ANONYMOUS] = "anonymous",
+	[PROFILE_MODULE_UNKNOWN] = "unknown", [PROFILE_MODULE_SELF] = "self",
+};
+
+static const char *const debug_names[PROFILE_DEBUG_NR] = {
+	[PROFILE_DEBUG_NOT_TRIED] = "not-tried",
+	[PROFILE_DEBUG_FULL] = "full",
+	[PROFILE_DEBUG_SYMBOLS] = "symbols",
+	[PROFILE_DEBUG_NONE] = "none",
+};
+
 static const char *const allocator_names[PROFILE_NR_ALLOCATORS] = {
 	[PROFILE_MALLOC] = "malloc",
 	[PROFILE_CALLOC] = "calloc",
@@ -38,6 +51,16 @@ static const char *const quality_names[PROFILE_NR_QUALITY] = {
 const char *profile_status_name(enum profile_status status)
 {
 	return status_names[status];
+}
+
+const char *profile_module_kind_name(enum profile_module_kind kind)
+{
+	return module_kind_names[kind];
+}
+
+const char *profile_debug_name(enum profile_debug debug)
+{
+	return debug_names[debug];
 }
 
 const char *profile_allocator_name(enum profile_allocator allocator)

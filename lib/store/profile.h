@@ -259,11 +259,13 @@ enum profile_quality_kind {
 struct profile_quality {
 	enum profile_quality_kind kind;
 	uint64_t count;
-	const char *detail;
+	const char *detail; /* "" if there is nothing to add */
 };
 
 /* The words of the enums, as in the file and in JSON ("not-counted", "posix_memalign", ...). */
 const char *profile_status_name(enum profile_status status);
+const char *profile_module_kind_name(enum profile_module_kind kind);
+const char *profile_debug_name(enum profile_debug debug);
 const char *profile_allocator_name(enum profile_allocator allocator);
 const char *profile_quality_name(enum profile_quality_kind kind);
 

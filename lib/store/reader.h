@@ -12,8 +12,11 @@
  *
  * The file is data from outside: it is opened read-only and defensively, its schema is compared
  * with ours, and every id in it is checked, so that what profile_open() returns can be indexed
- * without further checks.  Messages: not there, empty, not a profile, truncated or damaged
- * (ERR_FORMAT), written by a newer cprof (ERR_VERSION).
+ * without further checks; parents of processes form no circles.  Messages: not there, empty, not a
+ * profile, truncated or damaged (ERR_FORMAT), written by a newer cprof (ERR_VERSION).
+ *
+ * A recording in progress is read as of its last commit.  What a recorder that was killed within a
+ * commit left behind is rolled back in a copy; nothing is ever written to the file or beside it.
  */
 #ifndef STORE_READER_H
 #define STORE_READER_H
@@ -21,9 +24,19 @@
 #include "base/error.h"
 #include "store/profile.h"
 
+/* Text that writer_put_meta() put. */
+struct profile_meta {
+	const char *key;
+	const char *value;
+};
+
 struct profile {
+	const char *path;
 	struct profile_run run;
-	bool symbolized; /* names have been resolved */
+	bool symbolized;  /* names have been resolved */
+	bool in_progress; /* a recorder was writing it as it was read */
+	struct profile_meta *meta;
+	size_t nr_meta;
 
 	/* Indexed by id. */
 	struct profile_event *events;
@@ -62,7 +75,19 @@ struct profile {
 int profile_open(struct profile **profile, const char *path, struct error *err);
 void profile_free(struct profile *profile);
 
-/* Calls use() for each sample in the order of time, until it returns non-zero; that is returned. */
+/* NULL if there is none of this key. */
+const char *profile_meta_value(const struct profile *profile, const char *key);
+
+/*
+ * Whether what this stack was doing was cprof's own work, which counts in no percentage: its
+ * innermost frame outside the kernel is in a module of PROFILE_MODULE_SELF.
+ */
+bool profile_is_overhead(const struct profile *profile, uint32_t stack);
+
+/*
+ * Calls use() for each sample in the order of time, until it returns non-zero; that is returned.
+ * Only those that were there at profile_open().
+ */
 int profile_each_sample(const struct profile *profile,
 			int (*use)(void *context, const struct profile_sample *sample),
 			void *context, struct error *err);

@@ -12,8 +12,10 @@
  *	writer_close(writer);
  *
  * For one thread.  Within a transaction the puts do not report: the first failure (disk full) is
- * kept, later puts do nothing, and writer_commit() rolls back and returns it; what was committed
- * before stays in the file.
+ * kept, and writer_commit() rolls back and returns it.  From then on puts and commits do nothing
+ * but return it again, because later rows would refer to lost ones; what was committed before
+ * stays in the file.  ERR_BUSY from writer_commit() is no failure: somebody is reading the file
+ * and did not get done within ten seconds; the next commit includes what this one would have.
  */
 #ifndef STORE_WRITER_H
 #define STORE_WRITER_H
@@ -54,7 +56,8 @@ void writer_put_heap_site(struct writer *writer, const struct profile_heap_site 
 /* Replaces the row of the same kind and detail. */
 void writer_put_quality(struct writer *writer, const struct profile_quality *quality);
 
-/* Symbolization: forget all functions and frames, then put new ones. */
+/* Symbolization: forget all functions and frames, then put new ones, in the same transaction.  The
+ * profile counts as symbolized from then on. */
 void writer_clear_symbols(struct writer *writer);
 void writer_put_function(struct writer *writer, const struct profile_function *function);
 void writer_put_frame(struct writer *writer, const struct profile_frame *frame);

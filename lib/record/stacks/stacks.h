@@ -3,7 +3,7 @@
  * stacks - from the registers and stack bytes of a sample to its frames.
  *
  *	struct stacks *stacks = stacks_new();
- *	struct stack stack;			// 40 KiB: one per thread that walks, reused
+ *	struct stack stack;			// 24 KiB: one per thread that walks, reused
  *
  *	stacks_walk(stacks, &process->space, &registers, bytes, nr_bytes, &stack);
  *	for (size_t i = 0; i < stack.nr; i++)	// leaf first
@@ -66,11 +66,11 @@ void stacks_walk(struct stacks *stacks, const struct space *space,
 		 const struct stack_registers *registers, const void *bytes, size_t nr_bytes,
 		 struct stack *stack);
 
-/* What the cached rows cost. */
+/* What it cost so far. */
 struct stacks_figures {
 	uint64_t walks, frames;
-	uint64_t rows;	    /* evaluated, kept */
-	uint64_t row_bytes; /* memory of the rows and of the CFI they are made from */
+	uint64_t evaluated; /* rows: look-ups that the cache did not have */
+	uint64_t row_bytes; /* CFI held in memory */
 };
 struct stacks_figures stacks_figures(const struct stacks *stacks);
 

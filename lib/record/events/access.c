@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/events/access.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool read_text(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t nr = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (nr < 0)
+		return false;
+	text[nr] = '\0';
+	return true;
+}
+
+static int read_number(const char *path, int otherwise)
+{
+	char text[32];
+	int number;
+
+	if (read_text(path, text, sizeof(text)) && sscanf(text, "%d", &number) == 1)
+		return number;
+	return otherwise;
+}
+
+static bool read_seccomp(void)
+{
+	char text[8192];
+	const char *line;
+
+	if (!read_text("/proc/self/status", text, sizeof(text)))
+		return false;
+	line = strstr(text, "\nSeccomp:");
+	return line && strtol(line + strlen("\nSeccomp:"), NULL, 10) > 0;
+}
+
+/* "cpu", "cpu_core", "armv8_pmuv3_0", "armv8_cortex_a53"; not "software", "breakpoint", ... */
+static bool find_pmu(void)
+{
+	DIR *dir = opendir("/sys/bus/event_source/devices");
+	const struct dirent *entry;
+	bool found = false;
+
+	while (dir && !found && (entry = readdir(dir)))
+		found = !strcmp(entry->d_name, "cpu") || !strncmp(entry->d_name, "cpu_", 4) ||
+			!strncmp(entry->d_name, "armv", 4);
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+void access_read(struct access *access)
+{
+	int rate = read_number("/proc/sys/kernel/perf_event_max_sample_rate", 0);
+
+	*access = (struct access){
+		.paranoid = read_number("/proc/sys/kernel/perf_event_paranoid", ACCESS_UNKNOWN),
+		.seccomp = read_seccomp(),
+		.has_pmu = find_pmu(),
+		.max_rate = rate > 0 ? (uint32_t)rate : 0,
+	};
+}
+
+static int explain_paranoid(const struct access *access, struct error *err)
+{
+	error_set(err, ERR_REFUSED,
+		  "perf is for privileged users only here (kernel.perf_event_paranoid is %d)",
+		  access->paranoid);
+	return error_hint(err, "as root: sysctl kernel.perf_event_paranoid=2, or: setcap "
+			       "cap_perfmon+ep on cprof (Linux 5.8 and later)");
+}
+
+static int explain_permission(const struct access *access, int errno_value, struct error *err)
+{
+	if (errno_value == EACCES && access->paranoid >= 3)
+		return explain_paranoid(access, err);
+	if (access->seccomp && errno_value != EACCES) {
+		error_set(err, ERR_REFUSED,
+			  "a system call filter (seccomp) refuses perf_event_open, as Docker's "
+			  "default one does");
+		return error_hint(err, "start the container with --cap-add=PERFMON, or with a "
+				       "seccomp profile that allows perf_event_open");
+	}
+	if (errno_value == ENOSYS)
+		return error_set(err, ERR_UNSUPPORTED, "this kernel is built without perf events");
+
+	error_errno(err, errno_value, "perf_event_open is refused");
+	error_hint(err, "a security policy (LSM, lockdown) of this machine; see `cprof doctor`");
+	return ERR_REFUSED;
+}
+
+static int explain_missing(const struct access *access, const struct event_type *type,
+			   struct error *err)
+{
+	if (event_type_is_software(type))
+		return error_set(err, ERR_UNSUPPORTED, "this kernel has no event '%s'", type->name);
+	if (!access->has_pmu)
+		return error_set(err, ERR_UNSUPPORTED,
+				 "no hardware PMU (perf offers no '%s' here, as in most VMs)",
+				 type->name);
+	return error_set(err, ERR_UNSUPPORTED, "the PMU of this CPU offers no '%s'", type->name);
+}
+
+int access_explain(const struct access *access, int errno_value, const struct event_type *type,
+		   struct error *err)
+{
+	switch (errno_value) {
+	case EACCES:
+	case EPERM:
+	case ENOSYS:
+		return explain_permission(access, errno_value, err);
+	case ENOENT:
+	case ENODEV:
+	case ENXIO:
+	case EOPNOTSUPP:
+		return explain_missing(access, type, err);
+	case EINVAL:
+		return error_set(
+			err, ERR_UNSUPPORTED, "'%s' cannot be sampled here%s", type->name,
+			event_type_is_software(type) ? "" : ", or not together with the others");
+	case EBUSY:
+		return error_set(err, ERR_UNSUPPORTED,
+				 "another program has the counters for itself");
+	case EMFILE:
+	case ENFILE:
+		error_set(err, ERR_REFUSED, "too few file descriptors for an event on every CPU");
+		return error_hint(err, "raise the limit: ulimit -n 4096");
+	default:
+		error_errno(err, errno_value, "open event '%s'", type->name);
+		return ERR_UNSUPPORTED;
+	}
+}
+
+bool access_is_about_event(int errno_value)
+{
+	switch (errno_value) {
+	case ENOENT:
+	case ENODEV:
+	case ENXIO:
+	case EOPNOTSUPP:
+	case EINVAL:
+	case EBUSY:
+	case ENOSPC:
+		return true;
+	default:
+		return false;
+	}
+}

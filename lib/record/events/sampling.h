@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sampling - what is to be sampled how, as perf attributes.
+ *
+ * Every event that is opened for a recording gets its attributes here, so that a probe and the
+ * real thing cannot differ.
+ */
+#ifndef RECORD_EVENTS_SAMPLING_H
+#define RECORD_EVENTS_SAMPLING_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/events/event_type.h"
+
+enum call_graph {
+	CALL_GRAPH_NONE,
+	CALL_GRAPH_FRAME_POINTERS, /* walked by the kernel */
+	CALL_GRAPH_STACKS,	   /* registers and a copy of the stack, walked by us */
+};
+
+enum {
+	/* A record holds 64 KiB less 8, and everything else of a sample has to fit too. */
+	SAMPLING_STACK_BYTES_MAX = 63 * 1024,
+	SAMPLING_STACK_BYTES = 16 * 1024,
+	SAMPLING_FREQUENCY_HZ = 997,
+};
+
+struct sampling {
+	uint32_t frequency_hz; /* used if period is 0 */
+	uint64_t period;
+	enum call_graph call_graph;
+	uint32_t stack_bytes; /* multiple of 8 */
+};
+
+/* What may have to be given up, for the whole group. */
+struct sampling_limits {
+	bool user_only;
+	int precise; /* of the leader */
+};
+
+/* How often this event is sampled, if by frequency. */
+uint32_t sampling_rate_hz(const struct event_type *type, const struct sampling *sampling);
+
+/* Attributes of a group's leader or member. */
+void sampling_attr(struct perf_event_attr *attr, const struct event_type *type, bool leader,
+		   const struct sampling *sampling, const struct sampling_limits *limits);
+
+/*
+ * Attributes of the event that tells of mappings, names, forks and exits.  It counts the task-clock
+ * besides: what the group's running time is compared with.
+ */
+void sampling_side_attr(struct perf_event_attr *attr, bool user_only, bool build_id);
+
+/* Samples of the event carry no period of their own: each stands for attr->sample_period. */
+bool sampling_period_is_fixed(const struct perf_event_attr *attr);
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/stacks/stacks.h"
+
+#include <string.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "record/stacks/module_cfi.h"
+#include "unwind/cache.h"
+#include "unwind/step.h"
+
+enum {
+	LEAF_FRAMES = STACK_FRAMES_MAX / 2, /* of a stack too deep; the rest is the root's side */
+	ROOT_FRAMES = STACK_FRAMES_MAX - LEAF_FRAMES,
+	STEPS_MAX = 1 << 14,
+	CACHE_BITS_FIRST = 12,
+	CACHE_BITS_MAX = 20,
+	ADDRESS_BITS = 44, /* of a cache key; above them is the number of the CFI */
+};
+
+struct stacks {
+	VEC(struct module_cfi) cfis;
+	VEC(uint32_t) cfi_of_module; /* by module id: number of the CFI + 1, or 0 */
+	struct map cfi_by_build_id;
+	struct unwind_cache cache;
+	uint64_t misses; /* since the cache grew */
+	struct stacks_figures figures;
+};
+
+static void resize_cache(struct stacks *stacks, unsigned int bits)
+{
+	free(stacks->cache.entries);
+	stacks->cache.entries = xcalloc(UINT64_C(1) << bits, sizeof(stacks->cache.entries[0]));
+	stacks->cache.bits = bits;
+	stacks->misses = 0;
+}
+
+struct stacks *stacks_new(void)
+{
+	struct stacks *stacks = xcalloc(1, sizeof(*stacks));
+
+	resize_cache(stacks, CACHE_BITS_FIRST);
+	return stacks;
+}
+
+void stacks_free(struct stacks *stacks)
+{
+	if (!stacks)
+		return;
+	vec_each(&stacks->cfis, cfi) module_cfi_release(cfi);
+	vec_free(&stacks->cfis);
+	vec_free(&stacks->cfi_of_module);
+	map_release(&stacks->cfi_by_build_id);
+	free(stacks->cache.entries);
+	free(stacks);
+}
+
+struct stacks_figures stacks_figures(const struct stacks *stacks)
+{
+	return stacks->figures;
+}
+
+/* --- rules ------------------------------------------------------------------------ */
+
+static uint64_t hash_text(const char *text)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	while (*text)
+		hash = (hash ^ (uint8_t)*text++) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+static uint32_t load_cfi(struct stacks *stacks, const struct module *module)
+{
+	struct module_cfi *cfi = vec_add(&stacks->cfis);
+
+	module_cfi_load(cfi, module);
+	stacks->figures.row_bytes += module_cfi_bytes(cfi);
+	return (uint32_t)stacks->cfis.nr;
+}
+
+/* The same file under several paths or in several containers is evaluated once. */
+static uint32_t cfi_by_build_id(struct stacks *stacks, const struct module *module)
+{
+	if (!module->build_id || !module->elf.nr_loads)
+		return load_cfi(stacks, module);
+
+	uint64_t *number = map_add(&stacks->cfi_by_build_id, hash_text(module->build_id), NULL);
+	if (!*number)
+		*number = load_cfi(stacks, module);
+	return (uint32_t)*number;
+}
+
+static uint32_t cfi_of(struct stacks *stacks, const struct module *module)
+{
+	while (stacks->cfi_of_module.nr <= module->id)
+		vec_push(&stacks->cfi_of_module, 0);
+
+	uint32_t *number = &stacks->cfi_of_module.at[module->id];
+	if (!*number)
+		*number = cfi_by_build_id(stacks, module);
+	return *number - 1;
+}
+
+/* One cache serves all modules: the number of the CFI goes into the high bits. */
+static void cache_row(struct stacks *stacks, uint64_t key, uint64_t address, struct unwind_row *row)
+{
+	uint64_t limit = UINT64_C(1) << ADDRESS_BITS;
+
+	if (++stacks->misses >> stacks->cache.bits && stacks->cache.bits < CACHE_BITS_MAX)
+		resize_cache(stacks, stacks->cache.bits + 2);
+	row->end = (row->end < limit ? row->end : limit) + key - address;
+	row->start += key - address;
+	unwind_cache_add(&stacks->cache, key, row);
+}
+
+static unwind_rule rule_at(struct stacks *stacks, const struct module *module, uint64_t address)
+{
+	uint32_t number = cfi_of(stacks, module);
+	uint64_t key = (uint64_t)number << ADDRESS_BITS | address;
+	bool has_key = !(address >> ADDRESS_BITS) && !(number >> (64 - ADDRESS_BITS));
+	struct unwind_row row;
+
+	if (has_key && unwind_cache_find(&stacks->cache, key, &row.rule))
+		return row.rule;
+	stacks->figures.evaluated++;
+	unwind_cfi_find(&stacks->cfis.at[number].image, address, &row);
+	if (has_key)
+		cache_row(stacks, key, address, &row);
+	return row.rule;
+}
+
+/* --- the walk ----------------------------------------------------------------------- */
+
+struct stack_bytes {
+	const uint8_t *bytes;
+	uint64_t size, sp;
+};
+
+static inline bool read_word(void *arg, uint64_t address, uint64_t *word)
+{
+	const struct stack_bytes *stack = arg;
+	uint64_t offset = address - stack->sp;
+
+	if (offset > stack->size || stack->size - offset < sizeof(*word))
+		return false;
+	memcpy(word, stack->bytes + offset, sizeof(*word));
+	return true;
+}
+
+/* Once full, the places of the root's side are used over and over. */
+static struct stack_frame *add_frame(struct stack *stack)
+{
+	size_t n = stack->nr++;
+
+	if (n >= STACK_FRAMES_MAX)
+		n = LEAF_FRAMES + (n - LEAF_FRAMES) % ROOT_FRAMES;
+	return &stack->frames[n];
+}
+
+static void reverse(struct stack_frame *frames, size_t nr)
+{
+	for (size_t i = 0; i < nr / 2; i++) {
+		struct stack_frame frame = frames[i];
+
+		frames[i] = frames[nr - 1 - i];
+		frames[nr - 1 - i] = frame;
+	}
+}
+
+/* Puts the root's side in order and says how many frames are missing before it. */
+static void elide(struct stack *stack)
+{
+	if (stack->nr <= STACK_FRAMES_MAX)
+		return;
+
+	struct stack_frame *frames = stack->frames + LEAF_FRAMES;
+	size_t oldest = (stack->nr - LEAF_FRAMES) % ROOT_FRAMES;
+	reverse(frames, oldest);
+	reverse(frames + oldest, ROOT_FRAMES - oldest);
+	reverse(frames, ROOT_FRAMES);
+	stack->elided = stack->nr - STACK_FRAMES_MAX;
+	stack->elided_at = LEAF_FRAMES;
+	stack->nr = STACK_FRAMES_MAX;
+}
+
+/* Adds the frame and steps to its caller. */
+static enum unwind_end walk_frame(struct stacks *stacks, const struct space *space,
+				  struct unwind_frame *frame, struct stack_bytes *bytes,
+				  struct stack *stack)
+{
+	uint64_t lookup = unwind_lookup_pc(frame);
+	const struct mapping *mapping = space_find(space, lookup);
+
+	stack->end_module = mapping ? mapping->module : NULL;
+	if (!mapping && stack->nr)
+		return UNWIND_END_NO_MODULE;
+
+	struct stack_frame *added = add_frame(stack);
+	*added = (struct stack_frame){ stack->end_module, lookup, frame->pc };
+	if (!mapping)
+		return UNWIND_END_NO_MODULE;
+	added->address = mapping_address(mapping, lookup);
+
+	unwind_rule rule = rule_at(stacks, mapping->module, added->address);
+	/* Nobody called the trampoline of a signal handler: its address is exact. */
+	if (unwind_rule_kind(rule) == UNWIND_RULE_SIGNAL)
+		added->address = mapping_address(mapping, frame->pc);
+	if (unwind_rule_kind(rule) == UNWIND_RULE_UNSUPPORTED)
+		stack->unsupported = (enum unwind_unsupported)unwind_rule_operand(rule);
+	return unwind_step(frame, unwind_rule_or_chain(rule), read_word, bytes);
+}
+
+void stacks_walk(struct stacks *stacks, const struct space *space,
+		 const struct stack_registers *registers, const void *bytes, size_t nr_bytes,
+		 struct stack *stack)
+{
+	struct unwind_frame frame = {
+		.pc = registers->pc, .sp = registers->sp, .fp = registers->fp, .exact = true
+	};
+	struct stack_bytes known = { bytes, nr_bytes, registers->sp };
+
+	stack->nr = stack->elided = stack->elided_at = 0;
+	stack->unsupported = 0;
+	do
+		stack->end = walk_frame(stacks, space, &frame, &known, stack);
+	while (!stack->end && stack->nr < STEPS_MAX);
+	if (!stack->end)
+		stack->end = UNWIND_END_TOO_DEEP;
+	stacks->figures.walks++;
+	stacks->figures.frames += stack->nr;
+	elide(stack);
+}

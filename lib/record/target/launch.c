@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/target/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+void launch_remember(struct launch_inheritance *inheritance)
+{
+	sigprocmask(SIG_SETMASK, NULL, &inheritance->mask);
+	sigaction(SIGCHLD, NULL, &inheritance->on_child);
+	sigaction(SIGPIPE, NULL, &inheritance->on_pipe);
+	getrlimit(RLIMIT_NOFILE, &inheritance->files);
+}
+
+void launch_restore(const struct launch_inheritance *inheritance)
+{
+	setrlimit(RLIMIT_NOFILE, &inheritance->files);
+	sigaction(SIGPIPE, &inheritance->on_pipe, NULL);
+	sigaction(SIGCHLD, &inheritance->on_child, NULL);
+	sigprocmask(SIG_SETMASK, &inheritance->mask, NULL);
+}
+
+static void close_end(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* In the child.  Between fork and exec of a process that may have threads: no allocation here. */
+static _Noreturn void become_program(const struct launch_config *config, int release, int report)
+{
+	int error;
+	char go;
+
+	/* Nothing comes if the recorder died or changed its mind. */
+	if (TEMP_FAILURE_RETRY(read(release, &go, 1)) != 1)
+		_exit(LAUNCH_STATUS_OURS);
+
+	launch_restore(config->inheritance);
+	execvpe(config->arguments[0], config->arguments,
+		config->environment ? config->environment : environ);
+	error = errno;
+	if (TEMP_FAILURE_RETRY(write(report, &error, sizeof(error))) < 0)
+		_exit(LAUNCH_STATUS_OURS);
+	_exit(LAUNCH_STATUS_CANNOT_EXECUTE);
+}
+
+int launch_fork(struct launch *launch, const struct launch_config *config, struct error *err)
+{
+	int release[2] = { -1, -1 }, report[2] = { -1, -1 };
+
+	*launch = (struct launch){ .pid = -1,
+				   .release_fd = -1,
+				   .error_fd = -1,
+				   .program = config->arguments[0],
+				   .status = LAUNCH_STATUS_OURS };
+
+	if (pipe2(release, O_CLOEXEC) < 0 || pipe2(report, O_CLOEXEC) < 0) {
+		error_errno(err, errno, "make a pipe");
+		goto out;
+	}
+	launch->pid = fork();
+	if (launch->pid < 0) {
+		error_errno(err, errno, "start a process for %s", launch->program);
+		goto out;
+	}
+	if (!launch->pid) {
+		close(release[1]);
+		close(report[0]);
+		become_program(config, release[0], report[1]);
+	}
+	log_debug(LOG_TARGET, "%s: pid %d", launch->program, (int)launch->pid);
+	launch->release_fd = release[1];
+	launch->error_fd = report[0];
+	release[1] = report[0] = -1;
+out:
+	close_end(&release[0]);
+	close_end(&release[1]);
+	close_end(&report[0]);
+	close_end(&report[1]);
+	return launch->pid < 0 ? err ? err->code : ERR_INTERNAL : 0;
+}
+
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* The words for an exec that failed; env and timeout return the same statuses. */
+static int explain(struct launch *launch, int error, struct error *err)
+{
+	const char *program = launch->program;
+	bool is_path = strchr(program, '/');
+
+	launch->status = error == ENOENT ? LAUNCH_STATUS_NOT_FOUND : LAUNCH_STATUS_CANNOT_EXECUTE;
+
+	if (error == ENOENT && !is_path) {
+		error_set(err, -error, "%s: command not found", program);
+		if (!access(program, X_OK))
+			return error_hint(err, "it is not in $PATH; here it is ./%s", program);
+		return error_hint(err, "no folder of $PATH has it");
+	}
+	if (error == ENOENT && !access(program, F_OK)) {
+		error_errno(err, error, "%s cannot be run", program);
+		return error_hint(err, "the file is there, but the interpreter or loader that it "
+				       "names is not: see `head -1` or `readelf -l`");
+	}
+	if (is_path && is_directory(program))
+		return error_set(err, -error, "%s is a directory, not a program", program);
+
+	error_errno(err, error, "run %s", program);
+	if (error == EACCES && is_path && !access(program, F_OK))
+		return error_hint(err,
+				  "it is not executable for you: chmod +x %s, or check the "
+				  "mount options",
+				  program);
+	return -error;
+}
+
+int launch_exec(struct launch *launch, struct error *err)
+{
+	int error = 0;
+	ssize_t nr = TEMP_FAILURE_RETRY(write(launch->release_fd, "", 1));
+
+	close_end(&launch->release_fd);
+	/* The end of the file: exec closed the other end.  Or the child was killed before it got
+	 * that far, which waitpid() tells. */
+	if (nr == 1)
+		nr = TEMP_FAILURE_RETRY(read(launch->error_fd, &error, sizeof(error)));
+	close_end(&launch->error_fd);
+	if (nr != sizeof(error))
+		return 0;
+
+	waitpid(launch->pid, NULL, 0);
+	return explain(launch, error, err);
+}
+
+void launch_cancel(struct launch *launch)
+{
+	if (launch->release_fd < 0)
+		return;
+	close_end(&launch->release_fd);
+	close_end(&launch->error_fd);
+	waitpid(launch->pid, NULL, 0);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * header - what the first bytes of a file say, before SQLite gets to see it.
+ *
+ *	if (header_check(fd, path, &err) < 0)
+ *		return err.code;	// empty, not a profile, from a newer cprof
+ */
+#ifndef STORE_HEADER_H
+#define STORE_HEADER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct header {
+	uint32_t version;    /* of the format */
+	uint64_t size_bytes; /* that the file should have, as of its last complete commit */
+	bool ours;	     /* bears our application id */
+};
+
+/*
+ * ERR_FORMAT if the file is empty, shorter than a header, or no SQLite database of the kind that
+ * the writer makes; the caller looks at whose it is.
+ */
+int header_read(struct header *header, int fd, const char *path, struct error *err);
+/* As above, and ERR_FORMAT if it is not a profile, ERR_VERSION if a newer cprof wrote it. */
+int header_check(int fd, const char *path, struct error *err);
+
+#endif

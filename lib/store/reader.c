@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/vec.h"
+#include "store/check.h"
+#include "store/columns.h"
+#include "store/database.h"
+#include "store/header.h"
+#include "store/load.h"
+#include "store/place.h"
+#include "store/schema.h"
+#include "store/snapshot.h"
+
+/* Steps of SQLite's machine: some ten a row, and a row is more than a byte.  Only a file that was
+ * made to keep us busy needs more. */
+#define STEPS_AT_LEAST 10000000
+#define STEPS_PER_BYTE 64
+#define STEPS_A_CALL 10000
+
+struct reader {
+	struct profile profile; /* what the user sees */
+	sqlite3 *db;
+	struct arena arena;
+	int64_t size_bytes; /* of the file */
+	int64_t steps_left;
+	int64_t last_sample; /* rowid */
+	VEC(const char *) arguments;
+};
+
+static struct reader *reader_of(const struct profile *profile)
+{
+	return (struct reader *)profile;
+}
+
+static struct load load_of(struct reader *reader)
+{
+	return (struct load){ reader->db, reader->profile.path, &reader->arena };
+}
+
+/* A table of the profile, and where its rows go. */
+struct part {
+	const struct table *table;
+	const char *order;
+	size_t rows, nr; /* offsets in struct profile */
+};
+
+#define PART(name, order_, field)                                       \
+	{                                                               \
+		&table_##name, order_, offsetof(struct profile, field), \
+			offsetof(struct profile, nr_##field)            \
+	}
+
+/* What is referred to first. */
+static const struct part parts[] = {
+	PART(event, "id", events),
+	PART(process, "id", processes),
+	PART(thread, "id", threads),
+	PART(module, "id", modules),
+	PART(address, "id", addresses),
+	PART(stack, "id", stacks),
+	PART(function, "id", functions),
+	PART(frame, "address, depth", frames),
+	PART(total, "stack, thread, event", totals),
+	PART(heap, "process", heaps),
+	PART(heap_site, "process, stack, allocator", heap_sites),
+	PART(quality, "kind, detail", quality),
+};
+
+static void **rows_of(const struct reader *reader, const struct part *part)
+{
+	return (void **)((char *)&reader->profile + part->rows);
+}
+
+static size_t *nr_of(const struct reader *reader, const struct part *part)
+{
+	return (size_t *)((char *)&reader->profile + part->nr);
+}
+
+static size_t nr_rows_of(const struct reader *reader, const struct table *table)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (parts[i].table == table)
+			return *nr_of(reader, &parts[i]);
+	return 0;
+}
+
+static bool refers_well(const struct column *column, const void *row, size_t nr)
+{
+	uint32_t id = *(const uint32_t *)((const char *)row + column->offset);
+
+	return id < nr || (id == PROFILE_NONE && column->type != COLUMN_REF);
+}
+
+static int check_references(struct reader *reader, const struct table *table, const void *row,
+			    size_t where, struct error *err)
+{
+	for (size_t i = 0; i < table->nr_columns; i++) {
+		const struct column *column = &table->columns[i];
+
+		if (column->refers && !refers_well(column, row, nr_rows_of(reader, column->refers)))
+			return load_complain(reader->profile.path, table->name, where, column->name,
+					     "refers to nothing", err);
+	}
+	return 0;
+}
+
+static int check_part(struct reader *reader, const struct part *part, struct error *err)
+{
+	const char *row = *rows_of(reader, part);
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < *nr_of(reader, part); i++, row += part->table->row_size)
+		ret = check_references(reader, part->table, row, i, err);
+	return ret;
+}
+
+static int load_part(struct reader *reader, const struct part *part, struct error *err)
+{
+	struct load load = load_of(reader);
+	struct loaded rows = { 0 };
+	int ret = load_table(&load, part->table, part->order, &rows, err);
+
+	*rows_of(reader, part) = rows.at;
+	*nr_of(reader, part) = rows.nr;
+	return ret ? ret : check_part(reader, part, err);
+}
+
+static const struct column *find_column(const struct table *table, const char *name)
+{
+	for (size_t i = 0; i < table->nr_columns; i++)
+		if (!strcmp(table->columns[i].name, name))
+			return &table->columns[i];
+	return NULL;
+}
+
+static const struct column symbolized_column = {
+	.name = "symbolized",
+	.type = COLUMN_BOOL,
+	.offset = offsetof(struct profile, symbolized),
+};
+
+static void add_meta(struct profile *profile, const char *key, const char *value)
+{
+	profile->meta = xreallocarray(profile->meta, profile->nr_meta + 1, sizeof(*profile->meta));
+	profile->meta[profile->nr_meta++] = (struct profile_meta){ key, value };
+}
+
+/* A row of the table meta: a field of struct profile_run, or something else. */
+static int read_meta(struct reader *reader, sqlite3_stmt *statement, struct error *err)
+{
+	struct profile *profile = &reader->profile;
+	const char *key = text_read(statement, 0, &reader->arena);
+	const struct column *column = key ? find_column(&table_meta, key) : NULL;
+	const char *why = NULL;
+
+	if (!key)
+		why = "is NULL";
+	else if (column)
+		why = column_read(statement, 1, column, &profile->run, &reader->arena);
+	else if (!strcmp(key, symbolized_column.name))
+		why = column_read(statement, 1, &symbolized_column, profile, &reader->arena);
+	else
+		add_meta(profile, key, text_read(statement, 1, &reader->arena));
+
+	return why ? load_complain(profile->path, "meta", profile->nr_meta, key ? key : "key", why,
+				   err)
+		   : 0;
+}
+
+static int prepare(struct reader *reader, const char *sql, sqlite3_stmt **statement,
+		   struct error *err)
+{
+	if (sqlite3_prepare_v2(reader->db, sql, -1, statement, NULL) == SQLITE_OK)
+		return 0;
+	return database_error(reader->db, reader->profile.path, "read", err);
+}
+
+/* Hands each row to read_row() until one is wrong. */
+static int read_each(struct reader *reader, const char *sql,
+		     int (*read_row)(struct reader *reader, sqlite3_stmt *row, struct error *err),
+		     struct error *err)
+{
+	struct load load = load_of(reader);
+	sqlite3_stmt *statement = NULL;
+	int ret = prepare(reader, sql, &statement, err);
+
+	while (!ret && (ret = load_step(&load, statement, err)) > 0)
+		ret = read_row(reader, statement, err);
+	sqlite3_finalize(statement);
+	return ret;
+}
+
+/* Positions are dense, so a process's arguments are one run of the list. */
+static int read_argument(struct reader *reader, sqlite3_stmt *statement, struct error *err)
+{
+	const struct profile *profile = &reader->profile;
+	int64_t id = sqlite3_column_int64(statement, 0);
+	const char *text = text_read(statement, 2, &reader->arena);
+
+	if (id < 0 || (uint64_t)id >= profile->nr_processes || !text ||
+	    sqlite3_column_int64(statement, 1) != (int64_t)profile->processes[id].nr_arguments)
+		return load_complain(profile->path, "process_argument", reader->arguments.nr,
+				     "process, position or text", "is wrong", err);
+
+	profile->processes[id].nr_arguments++;
+	vec_push(&reader->arguments, text);
+	return 0;
+}
+
+static int load_arguments(struct reader *reader, struct error *err)
+{
+	struct profile *profile = &reader->profile;
+	int ret = read_each(reader,
+			    "SELECT process, position, text FROM process_argument"
+			    " ORDER BY process, position",
+			    read_argument, err);
+	const char *const *next = reader->arguments.at;
+
+	for (size_t i = 0; i < profile->nr_processes; i++) {
+		profile->processes[i].arguments = next;
+		next += profile->processes[i].nr_arguments;
+	}
+	return ret;
+}
+
+static int read_last_sample(struct reader *reader, sqlite3_stmt *statement, struct error *err)
+{
+	(void)err;
+	reader->last_sample = sqlite3_column_int64(statement, 0);
+	return 0;
+}
+
+static int load_all(struct reader *reader, struct error *err)
+{
+	int ret = read_each(reader, "SELECT key, value FROM meta ORDER BY key", read_meta, err);
+
+	for (size_t i = 0; !ret && i < ARRAY_SIZE(parts); i++)
+		ret = load_part(reader, &parts[i], err);
+	if (!ret)
+		ret = load_arguments(reader, err);
+	if (!ret)
+		ret = read_each(reader, "SELECT max(rowid) FROM sample", read_last_sample, err);
+	if (!ret)
+		ret = check_profile(&reader->profile, err);
+	return ret;
+}
+
+static int spend_steps(void *context)
+{
+	struct reader *reader = context;
+
+	reader->steps_left -= STEPS_A_CALL;
+	return reader->steps_left < 0;
+}
+
+static void limit_steps(struct reader *reader)
+{
+	reader->steps_left = STEPS_AT_LEAST + STEPS_PER_BYTE * reader->size_bytes;
+	sqlite3_progress_handler(reader->db, STEPS_A_CALL, spend_steps, reader);
+}
+
+/* All from one transaction: a recorder may commit in between. */
+static int load_profile(struct reader *reader, struct error *err)
+{
+	int ret = schema_check(reader->db, reader->profile.path, err);
+
+	if (!ret)
+		ret = load_all(reader, err);
+	sqlite3_exec(reader->db, "COMMIT", NULL, NULL, NULL);
+	return ret;
+}
+
+static int explain_open(const char *path, struct error *err)
+{
+	if (errno != ENOENT)
+		return error_errno(err, errno, "open %s", path);
+	error_errno(err, ENOENT, "open %s", path);
+	return error_hint(err, "record one with: cprof record PROGRAM");
+}
+
+static int check_file(struct reader *reader, int fd, struct error *err)
+{
+	const char *path = reader->profile.path;
+	struct stat status;
+
+	if (fstat(fd, &status) < 0)
+		return error_errno(err, errno, "stat %s", path);
+	if (S_ISDIR(status.st_mode))
+		return error_errno(err, EISDIR, "open %s", path);
+	if (!S_ISREG(status.st_mode))
+		return error_set(err, ERR_FORMAT, "%s is not a regular file", path);
+
+	reader->size_bytes = status.st_size;
+	reader->profile.in_progress = place_is_held(fd);
+	return header_check(fd, path, err);
+}
+
+/* Before SQLite opens it: closing any descriptor of a file drops the process's locks on it. */
+static int check_before(struct reader *reader, struct error *err)
+{
+	const char *path = reader->profile.path;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int ret;
+
+	if (fd < 0)
+		return explain_open(path, err);
+	ret = check_file(reader, fd, err);
+	close(fd);
+	return ret;
+}
+
+/* Takes the read lock, by which SQLite finds out whether there is something to roll back. */
+static int begin(struct reader *reader)
+{
+	limit_steps(reader);
+	return sqlite3_exec(reader->db, "BEGIN; SELECT count(*) FROM sqlite_master", NULL, NULL,
+			    NULL);
+}
+
+static int begin_in_copy(struct reader *reader, struct error *err)
+{
+	int ret;
+
+	sqlite3_close(reader->db);
+	reader->db = NULL;
+	ret = snapshot_open(&reader->db, reader->profile.path, err);
+	if (!ret && begin(reader) != SQLITE_OK)
+		ret = database_error(reader->db, reader->profile.path, "read", err);
+	return ret;
+}
+
+static int open_profile(struct reader *reader, struct error *err)
+{
+	const char *path = reader->profile.path;
+	int ret = check_before(reader, err);
+
+	if (!ret)
+		ret = database_open(&reader->db, path, SQLITE_OPEN_READONLY, err);
+	if (ret < 0)
+		return ret;
+	if (begin(reader) == SQLITE_OK)
+		return 0;
+	if (sqlite3_extended_errcode(reader->db) == SQLITE_READONLY_ROLLBACK)
+		return begin_in_copy(reader, err);
+	return database_error(reader->db, path, "read", err);
+}
+
+/* "truncated" says more than what SQLite thinks of it. */
+static int explain_truncated(struct reader *reader, int ret, struct error *err)
+{
+	const char *path = reader->profile.path;
+	int fd = ret == ERR_FORMAT ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	struct header header;
+
+	if (fd < 0)
+		return ret;
+	if (!header_read(&header, fd, path, NULL) && header.ours &&
+	    header.size_bytes > (uint64_t)reader->size_bytes)
+		error_set(err, ERR_FORMAT, "%s is truncated: %lld of %llu bytes", path,
+			  (long long)reader->size_bytes, (unsigned long long)header.size_bytes);
+	close(fd);
+	return ret;
+}
+
+int profile_open(struct profile **profile, const char *path, struct error *err)
+{
+	struct reader *reader = xcalloc(1, sizeof(*reader));
+	int ret;
+
+	reader->profile.path = arena_strdup(&reader->arena, path);
+	reader->profile.run.exit_status = -1;
+	ret = open_profile(reader, err);
+	if (!ret)
+		ret = load_profile(reader, err);
+	if (ret < 0) {
+		ret = explain_truncated(reader, ret, err);
+		profile_free(&reader->profile);
+		reader = NULL;
+	}
+	*profile = reader ? &reader->profile : NULL;
+	return ret;
+}
+
+void profile_free(struct profile *profile)
+{
+	if (!profile)
+		return;
+
+	struct reader *reader = reader_of(profile);
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		free(*rows_of(reader, &parts[i]));
+	free(profile->first_frame);
+	free(profile->meta);
+	vec_free(&reader->arguments);
+	sqlite3_close(reader->db);
+	arena_release(&reader->arena);
+	free(reader);
+}
+
+const char *profile_meta_value(const struct profile *profile, const char *key)
+{
+	for (size_t i = 0; i < profile->nr_meta; i++)
+		if (!strcmp(profile->meta[i].key, key))
+			return profile->meta[i].value;
+	return NULL;
+}
+
+static enum profile_module_kind module_kind(const struct profile *profile, uint32_t stack)
+{
+	uint32_t module = profile->addresses[profile->stacks[stack].address].module;
+
+	return module == PROFILE_NONE ? PROFILE_MODULE_UNKNOWN : profile->modules[module].kind;
+}
+
+bool profile_is_overhead(const struct profile *profile, uint32_t stack)
+{
+	while (module_kind(profile, stack) == PROFILE_MODULE_KERNEL &&
+	       profile->stacks[stack].parent != PROFILE_NONE)
+		stack = profile->stacks[stack].parent;
+	return module_kind(profile, stack) == PROFILE_MODULE_SELF;
+}
+
+static int use_sample(struct reader *reader, sqlite3_stmt *statement, size_t where,
+		      int (*use)(void *context, const struct profile_sample *sample), void *context,
+		      struct error *err)
+{
+	struct load load = load_of(reader);
+	struct profile_sample sample;
+	int ret = load_row(&load, statement, &table_sample, &sample, where, err);
+
+	if (!ret)
+		ret = check_references(reader, &table_sample, &sample, where, err);
+	return ret ? ret : use(context, &sample);
+}
+
+int profile_each_sample(const struct profile *profile,
+			int (*use)(void *context, const struct profile_sample *sample),
+			void *context, struct error *err)
+{
+	struct reader *reader = reader_of(profile);
+	struct load load = load_of(reader);
+	sqlite3_stmt *statement = NULL;
+	size_t where = 0;
+	int ret = load_prepare(&load, &table_sample, "WHERE rowid <= ? ORDER BY time_us",
+			       &statement, err);
+
+	limit_steps(reader);
+	sqlite3_bind_int64(statement, 1, reader->last_sample);
+	while (!ret && (ret = load_step(&load, statement, err)) > 0)
+		ret = use_sample(reader, statement, where++, use, context, err);
+	sqlite3_finalize(statement);
+	return ret;
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/writer.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "store/columns.h"
+#include "store/database.h"
+#include "store/place.h"
+#include "store/schema.h"
+
+enum statement {
+	PUT_EVENT,
+	PUT_PROCESS,
+	PUT_THREAD,
+	PUT_MODULE,
+	PUT_ADDRESS,
+	PUT_STACK,
+	PUT_SAMPLE,
+	PUT_TOTAL,
+	PUT_HEAP,
+	PUT_HEAP_SITE,
+	PUT_FUNCTION,
+	PUT_FRAME,
+	PUT_QUALITY,
+	NR_PUTS,
+	PUT_META = NR_PUTS,
+	PUT_ARGUMENT,
+	CUT_ARGUMENTS,
+	NR_STATEMENTS
+};
+
+static const struct table *const tables[NR_PUTS] = {
+	[PUT_EVENT] = &table_event,	  [PUT_PROCESS] = &table_process,
+	[PUT_THREAD] = &table_thread,	  [PUT_MODULE] = &table_module,
+	[PUT_ADDRESS] = &table_address,	  [PUT_STACK] = &table_stack,
+	[PUT_SAMPLE] = &table_sample,	  [PUT_TOTAL] = &table_total,
+	[PUT_HEAP] = &table_heap,	  [PUT_HEAP_SITE] = &table_heap_site,
+	[PUT_FUNCTION] = &table_function, [PUT_FRAME] = &table_frame,
+	[PUT_QUALITY] = &table_quality,
+};
+
+struct writer {
+	struct place place;
+	sqlite3 *db;
+	sqlite3_stmt *statements[NR_STATEMENTS];
+	bool in_transaction;
+	struct error failure; /* code 0: none */
+};
+
+static void fail(struct writer *writer)
+{
+	if (!writer->failure.code)
+		database_error(writer->db, writer->place.path, "write", &writer->failure);
+}
+
+static void check(struct writer *writer, int sqlite_code)
+{
+	if (sqlite_code != SQLITE_OK)
+		fail(writer);
+}
+
+static void run_sql(struct writer *writer, const char *sql)
+{
+	if (!writer->failure.code)
+		check(writer, sqlite3_exec(writer->db, sql, NULL, NULL, NULL));
+}
+
+static sqlite3_stmt *prepare(struct writer *writer, enum statement which, const char *sql)
+{
+	check(writer, sqlite3_prepare_v3(writer->db, sql, -1, SQLITE_PREPARE_PERSISTENT,
+					 &writer->statements[which], NULL));
+	return writer->statements[which];
+}
+
+static void run_statement(struct writer *writer, sqlite3_stmt *statement)
+{
+	if (sqlite3_step(statement) != SQLITE_DONE)
+		fail(writer);
+	sqlite3_reset(statement);
+}
+
+/* INSERT OR REPLACE INTO table(a, b, ...) VALUES(?, ?, ...) */
+static sqlite3_stmt *prepare_put(struct writer *writer, enum statement which)
+{
+	const struct table *table = tables[which];
+	sqlite3_str *sql = sqlite3_str_new(writer->db);
+
+	sqlite3_str_appendf(sql, "INSERT OR REPLACE INTO \"%w\"(", table->name);
+	for (size_t i = 0; i < table->nr_columns; i++)
+		sqlite3_str_appendf(sql, "%s%s", i ? ", " : "", table->columns[i].name);
+	sqlite3_str_appendall(sql, ") VALUES(");
+	for (size_t i = 0; i < table->nr_columns; i++)
+		sqlite3_str_appendall(sql, i ? ", ?" : "?");
+	sqlite3_str_appendall(sql, ")");
+
+	char *text = sqlite3_str_finish(sql);
+	sqlite3_stmt *statement = prepare(writer, which, text);
+
+	sqlite3_free(text);
+	return statement;
+}
+
+static void put(struct writer *writer, enum statement which, const void *row)
+{
+	if (writer->failure.code)
+		return;
+
+	const struct table *table = tables[which];
+	sqlite3_stmt *statement = writer->statements[which];
+
+	if (!statement)
+		statement = prepare_put(writer, which);
+	for (size_t i = 0; i < table->nr_columns; i++)
+		check(writer, column_bind(statement, i + 1, &table->columns[i], row));
+	run_statement(writer, statement);
+}
+
+static int open_database(struct writer *writer, struct error *err)
+{
+	int ret = database_open(&writer->db, writer->place.path, SQLITE_OPEN_READWRITE, err);
+
+	if (ret < 0)
+		return ret;
+	run_sql(writer, "PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF;"
+			"PRAGMA cache_spill = OFF; PRAGMA temp_store = MEMORY");
+	return 0;
+}
+
+/* Returns the failure there was, if any. */
+static int report(const struct writer *writer, struct error *err)
+{
+	if (writer->failure.code && err)
+		*err = writer->failure;
+	return writer->failure.code;
+}
+
+static int create_profile(struct writer *writer, struct error *err)
+{
+	writer_begin(writer);
+	if (!writer->failure.code)
+		check(writer, schema_create(writer->db));
+	return writer_commit(writer, err);
+}
+
+static int finish_open(struct writer *writer, int ret, struct writer **result)
+{
+	if (ret < 0) {
+		writer_close(writer);
+		writer = NULL;
+	}
+	*result = writer;
+	return ret;
+}
+
+int writer_open(struct writer **result, const char *path, struct error *err)
+{
+	struct writer *writer = xcalloc(1, sizeof(*writer));
+	int ret = place_claim(&writer->place, path, err);
+
+	if (!ret)
+		ret = open_database(writer, err);
+	if (!ret)
+		ret = create_profile(writer, err);
+	return finish_open(writer, ret, result);
+}
+
+int writer_open_existing(struct writer **result, const char *path, struct error *err)
+{
+	struct writer *writer = xcalloc(1, sizeof(*writer));
+	int ret = place_hold(&writer->place, path, err);
+
+	if (!ret)
+		ret = open_database(writer, err);
+	if (!ret)
+		ret = schema_check(writer->db, path, err);
+	if (!ret)
+		ret = report(writer, err);
+	return finish_open(writer, ret, result);
+}
+
+const char *writer_path(const struct writer *writer)
+{
+	return writer->place.path;
+}
+
+void writer_close(struct writer *writer)
+{
+	if (!writer)
+		return;
+
+	for (int i = 0; i < NR_STATEMENTS; i++)
+		sqlite3_finalize(writer->statements[i]);
+	sqlite3_close(writer->db);
+	place_release(&writer->place);
+	free(writer);
+}
+
+void writer_begin(struct writer *writer)
+{
+	if (!writer->in_transaction)
+		run_sql(writer, "BEGIN");
+	writer->in_transaction = true;
+}
+
+/* Readers hold a commit up only while they read; if one stays, what was put is still there and
+ * goes with the next commit. */
+static int commit_later(struct writer *writer, struct error *err)
+{
+	return database_error(writer->db, writer->place.path, "write", err);
+}
+
+int writer_commit(struct writer *writer, struct error *err)
+{
+	if (!writer->failure.code) {
+		int ret = sqlite3_exec(writer->db, "COMMIT", NULL, NULL, NULL);
+
+		if (ret == SQLITE_BUSY)
+			return commit_later(writer, err);
+		check(writer, ret);
+	}
+	if (writer->failure.code && !sqlite3_get_autocommit(writer->db))
+		sqlite3_exec(writer->db, "ROLLBACK", NULL, NULL, NULL);
+	writer->in_transaction = false;
+	return report(writer, err);
+}
+
+static sqlite3_stmt *meta_statement(struct writer *writer, const char *key)
+{
+	sqlite3_stmt *statement = writer->statements[PUT_META];
+
+	if (!statement)
+		statement = prepare(writer, PUT_META,
+				    "INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)");
+	check(writer, text_bind(statement, 1, key));
+	return statement;
+}
+
+void writer_put_run(struct writer *writer, const struct profile_run *run)
+{
+	for (size_t i = 0; i < table_meta.nr_columns && !writer->failure.code; i++) {
+		const struct column *column = &table_meta.columns[i];
+		sqlite3_stmt *statement = meta_statement(writer, column->name);
+
+		check(writer, column_bind(statement, 2, column, run));
+		run_statement(writer, statement);
+	}
+}
+
+void writer_put_meta(struct writer *writer, const char *key, const char *value)
+{
+	if (writer->failure.code)
+		return;
+
+	sqlite3_stmt *statement = meta_statement(writer, key);
+
+	check(writer, text_bind(statement, 2, value));
+	run_statement(writer, statement);
+}
+
+static void put_argument(struct writer *writer, uint32_t process, size_t position, const char *text)
+{
+	sqlite3_stmt *statement = writer->statements[PUT_ARGUMENT];
+
+	if (!statement)
+		statement = prepare(writer, PUT_ARGUMENT,
+				    "INSERT OR REPLACE INTO process_argument VALUES(?, ?, ?)");
+	sqlite3_bind_int64(statement, 1, process);
+	sqlite3_bind_int64(statement, 2, position);
+	check(writer, text_bind(statement, 3, text ? text : ""));
+	run_statement(writer, statement);
+}
+
+/* A command line that is replaced by a shorter one. */
+static void cut_arguments(struct writer *writer, uint32_t process, size_t nr)
+{
+	sqlite3_stmt *statement = writer->statements[CUT_ARGUMENTS];
+
+	if (!statement)
+		statement =
+			prepare(writer, CUT_ARGUMENTS,
+				"DELETE FROM process_argument WHERE process = ? AND position >= ?");
+	sqlite3_bind_int64(statement, 1, process);
+	sqlite3_bind_int64(statement, 2, nr);
+	run_statement(writer, statement);
+}
+
+void writer_put_process(struct writer *writer, const struct profile_process *process)
+{
+	put(writer, PUT_PROCESS, process);
+	for (size_t i = 0; i < process->nr_arguments && !writer->failure.code; i++)
+		put_argument(writer, process->id, i, process->arguments[i]);
+	if (!writer->failure.code)
+		cut_arguments(writer, process->id, process->nr_arguments);
+}
+
+void writer_put_event(struct writer *writer, const struct profile_event *event)
+{
+	put(writer, PUT_EVENT, event);
+}
+
+void writer_put_thread(struct writer *writer, const struct profile_thread *thread)
+{
+	put(writer, PUT_THREAD, thread);
+}
+
+void writer_put_module(struct writer *writer, const struct profile_module *module)
+{
+	put(writer, PUT_MODULE, module);
+}
+
+void writer_put_address(struct writer *writer, const struct profile_address *address)
+{
+	put(writer, PUT_ADDRESS, address);
+}
+
+void writer_put_stack(struct writer *writer, const struct profile_stack *stack)
+{
+	put(writer, PUT_STACK, stack);
+}
+
+void writer_put_sample(struct writer *writer, const struct profile_sample *sample)
+{
+	put(writer, PUT_SAMPLE, sample);
+}
+
+void writer_put_total(struct writer *writer, const struct profile_total *total)
+{
+	put(writer, PUT_TOTAL, total);
+}
+
+void writer_put_heap(struct writer *writer, const struct profile_heap *heap)
+{
+	put(writer, PUT_HEAP, heap);
+}
+
+void writer_put_heap_site(struct writer *writer, const struct profile_heap_site *site)
+{
+	put(writer, PUT_HEAP_SITE, site);
+}
+
+void writer_put_quality(struct writer *writer, const struct profile_quality *quality)
+{
+	put(writer, PUT_QUALITY, quality);
+}
+
+void writer_clear_symbols(struct writer *writer)
+{
+	run_sql(writer, "DELETE FROM frame; DELETE FROM function;"
+			"INSERT OR REPLACE INTO meta(key, value) VALUES('symbolized', 1)");
+}
+
+void writer_put_function(struct writer *writer, const struct profile_function *function)
+{
+	put(writer, PUT_FUNCTION, function);
+}
+
+void writer_put_frame(struct writer *writer, const struct profile_frame *frame)
+{
+	put(writer, PUT_FRAME, frame);
+}
