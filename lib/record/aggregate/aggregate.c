@@ -18,16 +18,16 @@ struct map_list {
 	size_t nr, room;
 };
 
-struct address_list {
-	struct profile_address *at;
-	size_t nr, room;
-};
-
 /* What a flush takes over: these only grow, so once passed on they need not be kept. */
 struct fresh {
-	struct address_list addresses;
+	VEC(struct profile_address) addresses;
 	VEC(struct profile_stack) stacks;
 	VEC(struct profile_sample) samples;
+};
+
+struct known_stack {
+	uint64_t check;
+	uint32_t stack;
 };
 
 struct aggregate {
@@ -47,9 +47,9 @@ struct aggregate {
 
 	struct rows modules, events, processes, threads, totals, heaps, heap_sites, quality;
 
-	/* The stack given last to aggregate_stack_of(), and its prefixes. */
-	struct address_list last_frames;
-	VEC(uint32_t) last_stacks;
+	/* Whole stacks by fingerprint, for aggregate_stack_of(). */
+	struct map known_of;
+	VEC(struct known_stack) known;
 };
 
 struct aggregate *aggregate_new(void)
@@ -87,6 +87,7 @@ static void release_indexes(struct aggregate *aggregate)
 	release_maps(&aggregate->totals_of);
 	map_release(&aggregate->stacks);
 	map_release(&aggregate->heap_of);
+	map_release(&aggregate->known_of);
 	for (size_t i = 0; i < ARRAY_SIZE(aggregate->other); i++)
 		map_release(&aggregate->other[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(aggregate->sites_of); i++)
@@ -115,8 +116,7 @@ void aggregate_free(struct aggregate *aggregate)
 	release_fresh(&aggregate->fresh);
 	release_indexes(aggregate);
 	release_rows(aggregate);
-	vec_free(&aggregate->last_frames);
-	vec_free(&aggregate->last_stacks);
+	vec_free(&aggregate->known);
 	intern_release(&aggregate->texts);
 	arena_release(&aggregate->arena);
 	pthread_mutex_destroy(&aggregate->lock);
@@ -271,39 +271,66 @@ uint32_t aggregate_stack(struct aggregate *aggregate, uint32_t parent, uint32_t 
 	return id;
 }
 
-static bool same_place(const struct profile_address *a, const struct profile_address *b)
+/* Two hashes of 64 bits together tell stacks apart: 10^9 of them collide with a chance of 10^-21.
+ */
+struct fingerprint {
+	uint64_t key, check;
+};
+
+static struct fingerprint fingerprint_of(const struct profile_address *frames, size_t nr)
 {
-	return a->value == b->value && a->kind == b->kind && a->module == b->module;
+	struct fingerprint print = { nr, ~(uint64_t)nr };
+
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t place = pair(frames[i].module, frames[i].kind);
+
+		print.key = map_hash(print.key ^ frames[i].value) + place;
+		print.check = (print.check ^ place) * UINT64_C(0x9e3779b97f4a7c15) +
+			      map_hash(frames[i].value);
+	}
+	return print;
 }
 
-/* How many outermost frames are those of the last stack. */
-static size_t same_frames(const struct aggregate *aggregate, const struct profile_address *frames,
-			  size_t nr)
+static uint32_t find_known(const struct aggregate *aggregate, struct fingerprint print)
 {
-	size_t same = 0;
+	const uint64_t *number = map_find(&aggregate->known_of, print.key);
+	const struct known_stack *known = number ? &aggregate->known.at[*number] : NULL;
 
-	while (same < nr && same < aggregate->last_frames.nr &&
-	       same_place(&aggregate->last_frames.at[same], &frames[same]))
-		same++;
-	return same;
+	return known && known->check == print.check ? known->stack : PROFILE_NONE;
+}
+
+static void remember(struct aggregate *aggregate, struct fingerprint print, uint32_t stack)
+{
+	map_set(&aggregate->known_of, print.key, aggregate->known.nr);
+	vec_push(&aggregate->known, (struct known_stack){ print.check, stack });
+}
+
+static uint32_t add_frames(struct aggregate *aggregate, const struct profile_address *frames,
+			   size_t nr)
+{
+	uint32_t stack = PROFILE_NONE;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct profile_address *frame = &frames[i];
+
+		stack = stack_id(aggregate, stack,
+				 address_id(aggregate, frame->kind, frame->module, frame->value));
+	}
+	return stack;
 }
 
 uint32_t aggregate_stack_of(struct aggregate *aggregate, const struct profile_address *frames,
 			    size_t nr)
 {
+	struct fingerprint print = fingerprint_of(frames, nr);
+
 	lock(aggregate);
 
-	size_t same = same_frames(aggregate, frames, nr);
-	uint32_t stack = same ? aggregate->last_stacks.at[same - 1] : PROFILE_NONE;
+	uint32_t stack = find_known(aggregate, print);
 
-	aggregate->last_frames.nr = aggregate->last_stacks.nr = same;
-	for (size_t i = same; i < nr; i++) {
-		const struct profile_address *frame = &frames[i];
-
-		stack = stack_id(aggregate, stack,
-				 address_id(aggregate, frame->kind, frame->module, frame->value));
-		vec_push(&aggregate->last_frames, *frame);
-		vec_push(&aggregate->last_stacks, stack);
+	if (stack == PROFILE_NONE) {
+		stack = add_frames(aggregate, frames, nr);
+		remember(aggregate, print, stack);
 	}
 	unlock(aggregate);
 	return stack;

@@ -32,8 +32,8 @@ uint32_t aggregate_address(struct aggregate *aggregate, enum profile_address_kin
 uint32_t aggregate_stack(struct aggregate *aggregate, uint32_t parent, uint32_t address);
 /*
  * The stack of nr frames, outermost first, their ids ignored; PROFILE_NONE if there are none.  The
- * same as the two above for each frame, but under one lock and cheap where a stack begins like the
- * one before: for samples.
+ * same as the two above for each frame, but under one lock, and a stack that was there before is
+ * found as a whole: for samples.
  */
 uint32_t aggregate_stack_of(struct aggregate *aggregate, const struct profile_address *frames,
 			    size_t nr);
