@@ -39,6 +39,7 @@ enum {
 	DW_OP_deref = 0x06,
 	DW_OP_and = 0x1a,
 	DW_OP_plus = 0x22,
+	DW_OP_plus_uconst = 0x23,
 	DW_OP_shl = 0x24,
 	DW_OP_ge = 0x2a,
 	DW_OP_lit0 = 0x30,
@@ -57,16 +58,20 @@ static bool fits(int64_t offset)
 
 /* --- expressions: a few forms are known ------------------------------------ */
 
-/* Anything before the deref was "register + offset". */
-static struct cfa cfa_deref(uint8_t base, int64_t offset)
+/* The word at "base + offset", plus a constant. */
+static struct cfa cfa_deref(uint8_t base, int64_t offset, struct bytes rest)
 {
-	if (base != DW_OP_breg_sp && base != DW_OP_breg_fp)
+	bool adds = bytes_left(&rest) && bytes_u8(&rest) == DW_OP_plus_uconst;
+	uint64_t addend = adds ? bytes_uleb(&rest) : 0;
+
+	if ((base != DW_OP_breg_sp && base != DW_OP_breg_fp) || rest.bad || bytes_left(&rest))
 		return (struct cfa){ .kind = CFA_UNKNOWN };
-	if (!fits(offset))
+	if (!fits(offset) || addend > UINT16_MAX)
 		return (struct cfa){ .kind = CFA_TOO_LARGE };
 	return (struct cfa){
 		.kind = base == DW_OP_breg_sp ? CFA_AT_SP : CFA_AT_FP,
 		.offset = (int32_t)offset,
+		.addend = (uint16_t)addend,
 	};
 }
 
@@ -90,12 +95,10 @@ static struct cfa cfa_expression(struct bytes expression)
 	uint8_t base = bytes_u8(&expression);
 	int64_t offset = bytes_sleb(&expression);
 
-	if (expression.bad)
-		return (struct cfa){ .kind = CFA_UNKNOWN };
-	if (bytes_left(&expression) == 1 && *expression.at == DW_OP_deref)
-		return cfa_deref(base, offset);
-	if (base == DW_OP_breg_sp && offset == ARCH_WORD)
+	if (base == DW_OP_breg_sp && offset == ARCH_WORD && bytes_left(&expression) > 3)
 		return cfa_plt(expression);
+	if (bytes_u8(&expression) == DW_OP_deref)
+		return cfa_deref(base, offset, expression);
 	return (struct cfa){ .kind = CFA_UNKNOWN };
 }
 
@@ -347,8 +350,10 @@ static uint32_t fp_slot(struct place fp)
 {
 	if (fp.kind == PLACE_SAME)
 		return UNWIND_FP_SAME;
+	if (fp.kind == PLACE_FP && !fp.offset)
+		return UNWIND_FP_AT_FP;
 	if (fp.kind == PLACE_CFA && fp.offset < 0 && fp.offset % ARCH_WORD == 0 &&
-	    fp.offset > -ARCH_WORD * UNWIND_FP_LOST)
+	    fp.offset > -ARCH_WORD * UNWIND_FP_AT_FP)
 		return (uint32_t)(-fp.offset / ARCH_WORD);
 	return UNWIND_FP_LOST;
 }
@@ -360,6 +365,15 @@ static unwind_rule relative(enum unwind_rule_kind kind, int32_t offset, uint32_t
 	if (offset % ARCH_WORD || operand < UNWIND_OPERAND_MIN || operand > UNWIND_OPERAND_MAX)
 		return unsupported(UNWIND_CFA_OFFSET);
 	return unwind_rule_make(kind, operand, fp);
+}
+
+static unwind_rule paired(enum unwind_rule_kind kind, int32_t offset, uint32_t small, uint32_t fp)
+{
+	int32_t words = offset / ARCH_WORD;
+
+	if (offset % ARCH_WORD || words < UNWIND_OFFSET_MIN || words > UNWIND_OFFSET_MAX)
+		return unsupported(UNWIND_CFA_OFFSET);
+	return unwind_rule_make(kind, unwind_rule_pair(words, small), fp);
 }
 
 static unwind_rule signal_rule(const struct state *state)
@@ -375,21 +389,26 @@ static unwind_rule signal_rule(const struct state *state)
 	return relative(UNWIND_RULE_SIGNAL, sp, UNWIND_FP_SAME);
 }
 
-static unwind_rule realigned_rule(const struct state *state)
+static unwind_rule saved_rule(enum unwind_rule_kind kind, const struct state *state)
 {
-	if (state->fp.kind == PLACE_FP && !state->fp.offset)
-		return relative(UNWIND_RULE_REALIGNED, state->cfa.offset, UNWIND_FP_AT_FP);
-	return relative(UNWIND_RULE_REALIGNED, state->cfa.offset,
-			state->fp.kind == PLACE_SAME ? UNWIND_FP_SAME : UNWIND_FP_LOST);
+	uint32_t addend = state->cfa.addend;
+
+	if (addend % ARCH_WORD || addend / ARCH_WORD > UNWIND_SMALL_MAX)
+		return unsupported(UNWIND_CFA_OFFSET);
+	return paired(kind, state->cfa.offset, addend / ARCH_WORD, fp_slot(state->fp));
 }
 
 static unwind_rule register_rule(const struct state *state)
 {
+	uint32_t fp = fp_slot(state->fp);
+
 	if (state->cfa.reg == ARCH_DWARF_SP)
-		return relative(UNWIND_RULE_SP, state->cfa.offset, fp_slot(state->fp));
+		return relative(UNWIND_RULE_SP, state->cfa.offset, fp);
 	if (state->cfa.reg == ARCH_DWARF_FP)
-		return relative(UNWIND_RULE_FP, state->cfa.offset, fp_slot(state->fp));
-	return unsupported(UNWIND_CFA_REGISTER);
+		return relative(UNWIND_RULE_FP, state->cfa.offset, fp);
+	if (state->cfa.reg > UNWIND_SMALL_MAX)
+		return unsupported(UNWIND_CFA_REGISTER);
+	return paired(UNWIND_RULE_REGISTER, state->cfa.offset, state->cfa.reg, fp);
 }
 
 static unwind_rule cfa_rule(const struct state *state)
@@ -399,8 +418,10 @@ static unwind_rule cfa_rule(const struct state *state)
 		return register_rule(state);
 	case CFA_PLT:
 		return unwind_rule_make(UNWIND_RULE_PLT, state->cfa.offset, fp_slot(state->fp));
+	case CFA_AT_SP:
+		return saved_rule(UNWIND_RULE_AT_SP, state);
 	case CFA_AT_FP:
-		return realigned_rule(state);
+		return saved_rule(UNWIND_RULE_AT_FP, state);
 	case CFA_TOO_LARGE:
 		return unsupported(UNWIND_CFA_OFFSET);
 	default:

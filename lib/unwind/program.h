@@ -53,8 +53,8 @@ enum cfa_kind {
 	CFA_NONE,      /* not defined yet */
 	CFA_REGISTER,  /* reg + offset */
 	CFA_PLT,       /* the expression of a procedure linkage table; offset: its threshold */
-	CFA_AT_FP,     /* the word at fp + offset */
-	CFA_AT_SP,     /* the word at sp + offset */
+	CFA_AT_FP,     /* the word at fp + offset, + addend */
+	CFA_AT_SP,     /* the word at sp + offset, + addend */
 	CFA_UNKNOWN,   /* an expression of another form */
 	CFA_TOO_LARGE, /* offset does not fit */
 };
@@ -62,6 +62,7 @@ enum cfa_kind {
 struct cfa {
 	uint8_t kind;
 	uint8_t reg;
+	uint16_t addend;
 	int32_t offset;
 };
 

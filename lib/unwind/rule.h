@@ -20,14 +20,16 @@
 typedef uint32_t unwind_rule;
 
 enum unwind_rule_kind {
-	UNWIND_RULE_NONE,      /* no CFI covers these addresses */
-	UNWIND_RULE_SP,	       /* CFA = sp + 8 * operand */
-	UNWIND_RULE_FP,	       /* CFA = fp + 8 * operand */
-	UNWIND_RULE_PLT,       /* CFA = sp + 8, plus 8 where (pc & 15) >= operand */
-	UNWIND_RULE_REALIGNED, /* CFA = the word at fp + 8 * operand */
-	UNWIND_RULE_SIGNAL,    /* the interrupted sp is at sp + 8 * operand, pc and fp around it */
-	UNWIND_RULE_CHAIN,     /* no CFI: fp points to { caller's fp, return address } */
-	UNWIND_RULE_ROOT,      /* the outermost frame */
+	UNWIND_RULE_NONE,	 /* no CFI covers these addresses */
+	UNWIND_RULE_SP,		 /* CFA = sp + 8 * operand */
+	UNWIND_RULE_FP,		 /* CFA = fp + 8 * operand */
+	UNWIND_RULE_AT_SP,	 /* CFA = the word at sp + 8 * offset, + 8 * small */
+	UNWIND_RULE_AT_FP,	 /* CFA = the word at fp + 8 * offset, + 8 * small */
+	UNWIND_RULE_PLT,	 /* CFA = sp + 8, plus 8 where (pc & 15) >= operand */
+	UNWIND_RULE_REGISTER,	 /* CFA = register `small` + 8 * offset; see unwind_step() */
+	UNWIND_RULE_SIGNAL,	 /* interrupted sp: at sp + 8 * operand; pc and fp are around it */
+	UNWIND_RULE_CHAIN,	 /* no CFI: fp points to { caller's fp, return address } */
+	UNWIND_RULE_ROOT,	 /* the outermost frame */
 	UNWIND_RULE_UNSUPPORTED, /* operand: enum unwind_unsupported */
 	UNWIND_RULE_DAMAGED,	 /* CFI that contradicts itself or breaks off */
 	UNWIND_NR_RULE_KINDS
@@ -35,7 +37,7 @@ enum unwind_rule_kind {
 
 /* Why CFI cannot be a rule. */
 enum unwind_unsupported {
-	UNWIND_CFA_REGISTER,   /* the CFA is relative to another register */
+	UNWIND_CFA_REGISTER,   /* the CFA is relative to a register that is not known */
 	UNWIND_CFA_EXPRESSION, /* or an expression of a form not known here */
 	UNWIND_CFA_OFFSET,     /* or too far away, or not at a multiple of 8 */
 	UNWIND_RETURN_ADDRESS, /* the return address is not where calls put it */
@@ -45,11 +47,16 @@ enum unwind_unsupported {
 };
 
 enum {
-	UNWIND_FP_SAME = 0,   /* the function left the frame pointer alone */
-	UNWIND_FP_AT_FP = 1,  /* in a REALIGNED rule: saved where fp points */
-	UNWIND_FP_LOST = 511, /* it is gone */
+	UNWIND_FP_SAME = 0,    /* the function left the frame pointer alone */
+	UNWIND_FP_AT_FP = 510, /* saved where it points now */
+	UNWIND_FP_LOST = 511,  /* gone */
+
 	UNWIND_OPERAND_MIN = -(1 << 18),
 	UNWIND_OPERAND_MAX = (1 << 18) - 1,
+	/* of an operand that is a pair */
+	UNWIND_OFFSET_MIN = -(1 << 14),
+	UNWIND_OFFSET_MAX = (1 << 14) - 1,
+	UNWIND_SMALL_MAX = 15,
 };
 
 static inline unwind_rule unwind_rule_make(enum unwind_rule_kind kind, int32_t operand, uint32_t fp)
@@ -67,7 +74,23 @@ static inline int32_t unwind_rule_operand(unwind_rule rule)
 	return (int32_t)rule >> 13;
 }
 
-/* UNWIND_FP_SAME, UNWIND_FP_LOST, or n: saved at CFA - 8 * n (but see UNWIND_FP_AT_FP). */
+/* The two halves of an operand that is a pair. */
+static inline int32_t unwind_rule_offset(unwind_rule rule)
+{
+	return unwind_rule_operand(rule) >> 4;
+}
+
+static inline uint32_t unwind_rule_small(unwind_rule rule)
+{
+	return (uint32_t)unwind_rule_operand(rule) & UNWIND_SMALL_MAX;
+}
+
+static inline int32_t unwind_rule_pair(int32_t offset, uint32_t small)
+{
+	return (int32_t)((uint32_t)offset << 4 | small);
+}
+
+/* UNWIND_FP_SAME, _AT_FP, _LOST, or n: saved at CFA - 8 * n. */
 static inline uint32_t unwind_rule_fp(unwind_rule rule)
 {
 	return rule >> 4 & 511;

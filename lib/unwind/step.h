@@ -47,7 +47,13 @@ static inline uint64_t unwind_lookup_pc(const struct unwind_frame *frame)
 	return frame->exact ? frame->pc : frame->pc - 1;
 }
 
-/* The caller's frame pointer, for a frame whose CFA is known. */
+/* Where the caller's frame pointer is, for a frame whose CFA is known. */
+static inline uint64_t unwind_fp_address(const struct unwind_frame *frame, uint32_t slot,
+					 uint64_t cfa)
+{
+	return slot == UNWIND_FP_AT_FP ? frame->fp : cfa - ARCH_WORD * (uint64_t)slot;
+}
+
 static inline __attribute__((always_inline)) bool
 unwind_restore_fp(const struct unwind_frame *frame, unwind_rule rule, uint64_t cfa,
 		  struct unwind_frame *caller, unwind_read *read, void *arg)
@@ -55,21 +61,22 @@ unwind_restore_fp(const struct unwind_frame *frame, unwind_rule rule, uint64_t c
 	uint32_t slot = unwind_rule_fp(rule);
 
 	caller->fp = frame->fp;
-	caller->fp_lost = frame->fp_lost;
-	if (slot == UNWIND_FP_SAME)
+	caller->fp_lost = frame->fp_lost | (slot == UNWIND_FP_LOST);
+	if (slot == UNWIND_FP_SAME || slot == UNWIND_FP_LOST)
 		return true;
-	if (slot == UNWIND_FP_LOST) {
-		caller->fp_lost = true;
-		return true;
-	}
 
-	caller->fp_lost = false;
-	uint64_t address = cfa - ARCH_WORD * (uint64_t)slot;
+	uint64_t address = unwind_fp_address(frame, slot, cfa);
 	/* Below sp: popped, so the register has it again, or in the red zone. */
-	return read(arg, address, &caller->fp) || address < frame->sp;
+	if (!read(arg, address, &caller->fp))
+		return address < frame->sp;
+	caller->fp_lost = false;
+	return true;
 }
 
-/* To the caller, given where its sp was. */
+/*
+ * To the caller, given the CFA.  For whoever knows it by other means: a UNWIND_RULE_REGISTER, by
+ * having kept that register.
+ */
 static inline __attribute__((always_inline)) enum unwind_end
 unwind_step_to(struct unwind_frame *frame, unwind_rule rule, uint64_t cfa, unwind_read *read,
 	       void *arg)
@@ -88,25 +95,16 @@ unwind_step_to(struct unwind_frame *frame, unwind_rule rule, uint64_t cfa, unwin
 	return UNWIND_MORE;
 }
 
-/* Out of a function that realigned its stack: CFA and caller's fp are where fp points. */
-static inline enum unwind_end unwind_step_realigned(struct unwind_frame *frame, unwind_rule rule,
-						    unwind_read *read, void *arg)
+/* The CFA was saved on the stack, as functions that align their frame do. */
+static inline enum unwind_end unwind_step_at(struct unwind_frame *frame, unwind_rule rule,
+					     uint64_t base, unwind_read *read, void *arg)
 {
-	struct unwind_frame inner = *frame;
 	uint64_t cfa;
 
-	if (frame->fp_lost)
-		return UNWIND_END_FP_LOST;
-	if (!read(arg, frame->fp + ARCH_WORD * (uint64_t)(int64_t)unwind_rule_operand(rule), &cfa))
+	if (!read(arg, base + ARCH_WORD * (uint64_t)(int64_t)unwind_rule_offset(rule), &cfa))
 		return UNWIND_END_BAD_READ;
-	if (unwind_rule_fp(rule) == UNWIND_FP_AT_FP && !read(arg, frame->fp, &inner.fp))
-		return UNWIND_END_BAD_READ;
-	inner.fp_lost = unwind_rule_fp(rule) == UNWIND_FP_LOST;
-
-	enum unwind_end end = unwind_step_to(&inner, 0, cfa, read, arg);
-	if (!end)
-		*frame = inner;
-	return end;
+	return unwind_step_to(frame, rule, cfa + ARCH_WORD * (uint64_t)unwind_rule_small(rule),
+			      read, arg);
 }
 
 /* Out of a signal handler: the kernel stored all registers, and pc is no return address. */
@@ -144,7 +142,10 @@ static inline enum unwind_end unwind_step_chain(struct unwind_frame *frame, unwi
 	return UNWIND_MORE;
 }
 
-/* Replaces *frame by its caller's and returns UNWIND_MORE, or says why there is none. */
+/*
+ * Replaces *frame by its caller's and returns UNWIND_MORE, or says why there is none.  Of a
+ * UNWIND_RULE_REGISTER it knows nothing: unsupported.
+ */
 static inline __attribute__((always_inline)) enum unwind_end
 unwind_step(struct unwind_frame *frame, unwind_rule rule, unwind_read *read, void *arg)
 {
@@ -163,14 +164,19 @@ unwind_step(struct unwind_frame *frame, unwind_rule rule, unwind_read *read, voi
 		return unwind_step_to(frame, rule,
 				      frame->sp + ((int64_t)(frame->pc & 15) >= operand ? 16 : 8),
 				      read, arg);
-	case UNWIND_RULE_REALIGNED:
-		return unwind_step_realigned(frame, rule, read, arg);
+	case UNWIND_RULE_AT_SP:
+		return unwind_step_at(frame, rule, frame->sp, read, arg);
+	case UNWIND_RULE_AT_FP:
+		if (frame->fp_lost)
+			return UNWIND_END_FP_LOST;
+		return unwind_step_at(frame, rule, frame->fp, read, arg);
 	case UNWIND_RULE_SIGNAL:
 		return unwind_step_signal(frame, rule, read, arg);
 	case UNWIND_RULE_CHAIN:
 		return unwind_step_chain(frame, read, arg);
 	case UNWIND_RULE_ROOT:
 		return UNWIND_END_ROOT;
+	case UNWIND_RULE_REGISTER:
 	case UNWIND_RULE_UNSUPPORTED:
 		return UNWIND_END_UNSUPPORTED;
 	case UNWIND_RULE_DAMAGED:

@@ -207,6 +207,8 @@ static enum unwind_end walk_frame(struct stacks *stacks, const struct space *spa
 	/* Nobody called the trampoline of a signal handler: its address is exact. */
 	if (unwind_rule_kind(rule) == UNWIND_RULE_SIGNAL)
 		added->address = mapping_address(mapping, frame->pc);
+	if (unwind_rule_kind(rule) == UNWIND_RULE_REGISTER)
+		stack->unsupported = UNWIND_CFA_REGISTER;
 	if (unwind_rule_kind(rule) == UNWIND_RULE_UNSUPPORTED)
 		stack->unsupported = (enum unwind_unsupported)unwind_rule_operand(rule);
 	return unwind_step(frame, unwind_rule_or_chain(rule), read_word, bytes);
