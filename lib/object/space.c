@@ -30,6 +30,8 @@ static void insert(struct space *space, size_t at, struct mapping mapping)
 
 static void erase(struct space *space, size_t at, size_t nr)
 {
+	if (!nr)
+		return;
 	memmove(&space->at[at], &space->at[at + nr], (space->nr - at - nr) * sizeof(space->at[0]));
 	space->nr -= nr;
 }

@@ -41,7 +41,8 @@ static bool copy_ops(Dwarf_Op *to, size_t *nr_to, const Dwarf_Op *ops, size_t nr
 {
 	if (nr > 16)
 		return false;
-	memcpy(to, ops, nr * sizeof(*ops));
+	if (nr)
+		memcpy(to, ops, nr * sizeof(*ops));
 	*nr_to = nr;
 	return true;
 }

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/stacks/module_cfi.h"
+#include "unwind/cfi.h"
+
+/* CFI made by hand.  .eh_frame is at FRAME, .eh_frame_hdr at HDR, code from CODE on. */
+
+enum {
+	HDR = 0x1000,
+	FRAME = 0x2000,
+	CODE = 0x10000,
+};
+
+struct builder {
+	uint8_t bytes[4096];
+	size_t nr;
+};
+
+static void put(struct builder *to, const void *bytes, size_t size)
+{
+	cr_assert(to->nr + size <= sizeof(to->bytes));
+	for (size_t i = 0; i < size; i++)
+		to->bytes[to->nr + i] = ((const uint8_t *)bytes)[i];
+	to->nr += size;
+}
+
+static void put_u8(struct builder *to, uint8_t value)
+{
+	put(to, &value, sizeof(value));
+}
+
+static void put_u32(struct builder *to, uint32_t value)
+{
+	put(to, &value, sizeof(value));
+}
+
+static void put_u64(struct builder *to, uint64_t value)
+{
+	put(to, &value, sizeof(value));
+}
+
+/* Fills in the length of the entry that began at `at`. */
+static void end_entry(struct builder *to, size_t at)
+{
+	uint32_t length = (uint32_t)(to->nr - at - 4);
+
+	memcpy(to->bytes + at, &length, sizeof(length));
+}
+
+/* Initially: CFA = rsp + 8, return address at CFA - 8, as every compiler says. */
+static const uint8_t usual[] = { 0x0c, 7, 8, 0x80 | 16, 1 };
+
+static void put_cie(struct builder *to, const char *augmentation, const uint8_t *data,
+		    size_t data_size)
+{
+	size_t at = to->nr;
+
+	put_u32(to, 0); /* length */
+	put_u32(to, 0); /* id */
+	put_u8(to, 1);
+	put(to, augmentation, strlen(augmentation) + 1);
+	put_u8(to, 1);	  /* code factor */
+	put_u8(to, 0x78); /* data factor -8 */
+	put_u8(to, 16);
+	if (augmentation[0] == 'z') {
+		put_u8(to, (uint8_t)data_size);
+		put(to, data, data_size);
+	}
+	put(to, usual, sizeof(usual));
+	end_entry(to, at);
+}
+
+/* For a CIE at offset 0 with absolute 8-byte pointers. */
+static void put_fde(struct builder *to, bool has_data, uint64_t start, uint64_t size,
+		    const uint8_t *instructions, size_t nr)
+{
+	size_t at = to->nr;
+
+	put_u32(to, 0);
+	put_u32(to, (uint32_t)(at + 4));
+	put_u64(to, start);
+	put_u64(to, size);
+	if (has_data)
+		put_u8(to, 0);
+	put(to, instructions, nr);
+	end_entry(to, at);
+}
+
+#define CFI(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
+
+static struct unwind_image image_of(const struct builder *frame)
+{
+	return (struct unwind_image){ .frame = { frame->bytes, frame->nr, FRAME } };
+}
+
+/* One function of 0x100 bytes with these instructions. */
+static struct builder function_of(const uint8_t *instructions, size_t nr)
+{
+	struct builder frame = { .nr = 0 };
+
+	put_cie(&frame, "", NULL, 0);
+	put_fde(&frame, false, CODE, 0x100, instructions, nr);
+	return frame;
+}
+
+static unwind_rule rule(enum unwind_rule_kind kind, int32_t operand, uint32_t fp)
+{
+	return unwind_rule_make(kind, operand, fp);
+}
+
+static void expect_row(const struct builder *frame, uint64_t pc, uint64_t start, uint64_t end,
+		       unwind_rule expected)
+{
+	struct unwind_image image = image_of(frame);
+	struct unwind_row row;
+
+	unwind_cfi_find(&image, pc, &row);
+	cr_expect(eq(u64, row.start, start), "at %#lx", (unsigned long)pc);
+	cr_expect(eq(u64, row.end, end), "at %#lx", (unsigned long)pc);
+	cr_expect(eq(u32, row.rule, expected), "at %#lx", (unsigned long)pc);
+}
+
+static void expect_rule(const struct builder *frame, uint64_t pc, unwind_rule expected)
+{
+	struct unwind_image image = image_of(frame);
+	struct unwind_row row;
+
+	unwind_cfi_find(&image, pc, &row);
+	cr_expect(eq(u32, row.rule, expected), "at %#lx", (unsigned long)pc);
+}
+
+Test(unwind_cfi, follows_a_prologue_with_frame_pointer)
+{
+	struct builder frame = function_of(CFI(0x41, 0x0e, 16, 0x86, 2,	 /* push %rbp */
+					       0x43, 0x0d, 6,		 /* mov %rsp, %rbp */
+					       0x02, 0x80, 0x0c, 7, 8)); /* leave */
+
+	expect_row(&frame, CODE, CODE, CODE + 1, rule(UNWIND_RULE_SP, 1, 0));
+	expect_row(&frame, CODE + 3, CODE + 1, CODE + 4, rule(UNWIND_RULE_SP, 2, 2));
+	expect_row(&frame, CODE + 4, CODE + 4, CODE + 0x84, rule(UNWIND_RULE_FP, 2, 2));
+	expect_row(&frame, CODE + 0xff, CODE + 0x84, CODE + 0x100, rule(UNWIND_RULE_SP, 1, 2));
+}
+
+Test(unwind_cfi, joins_rows_that_differ_in_registers_it_does_not_follow)
+{
+	struct builder frame = function_of(CFI(0x44, 0x83, 2, 0x44, 0x8c, 3));
+
+	expect_row(&frame, CODE + 5, CODE, CODE + 0x100, rule(UNWIND_RULE_SP, 1, 0));
+}
+
+Test(unwind_cfi, has_no_rule_outside_functions)
+{
+	struct builder frame = { .nr = 0 };
+
+	put_cie(&frame, "", NULL, 0);
+	put_fde(&frame, false, CODE, 0x10, CFI(0));
+	put_fde(&frame, false, CODE + 0x20, 0x10, CFI(0));
+	expect_row(&frame, CODE + 0x18, CODE + 0x10, CODE + 0x20, 0);
+	expect_row(&frame, CODE - 1, 0, CODE, 0);
+	expect_row(&frame, CODE + 0x30, CODE + 0x30, UINT64_MAX, 0);
+	expect_rule(&frame, CODE + 0x2f, rule(UNWIND_RULE_SP, 1, 0));
+}
+
+Test(unwind_cfi, remembers_and_restores_states)
+{
+	struct builder frame = function_of(CFI(0x41, 0x0e, 16, 0x41, 0x0a, 0x0e, 8, /* push */
+					       0x41, 0x0b, 0x41, 0xc6));
+
+	expect_rule(&frame, CODE + 1, rule(UNWIND_RULE_SP, 2, 0));
+	expect_rule(&frame, CODE + 2, rule(UNWIND_RULE_SP, 1, 0));
+	expect_rule(&frame, CODE + 3, rule(UNWIND_RULE_SP, 2, 0));
+}
+
+Test(unwind_cfi, restores_the_frame_pointer_to_what_the_cie_says)
+{
+	struct builder frame =
+		function_of(CFI(0x86, 2, 0x41, 0xc6, 0x41, 0x05, 6, 3, 0x41, 0x06, 6));
+
+	expect_rule(&frame, CODE, rule(UNWIND_RULE_SP, 1, 2));
+	expect_rule(&frame, CODE + 1, rule(UNWIND_RULE_SP, 1, 0));
+	expect_rule(&frame, CODE + 2, rule(UNWIND_RULE_SP, 1, 3));
+	expect_rule(&frame, CODE + 3, rule(UNWIND_RULE_SP, 1, 0));
+}
+
+Test(unwind_cfi, ends_stacks_where_the_return_address_is_undefined)
+{
+	struct builder frame = function_of(CFI(0x07, 16));
+
+	expect_rule(&frame, CODE, rule(UNWIND_RULE_ROOT, 0, 0));
+}
+
+Test(unwind_cfi, recognises_the_expression_of_a_plt)
+{
+	struct builder frame = function_of(
+		CFI(0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22));
+
+	expect_rule(&frame, CODE, rule(UNWIND_RULE_PLT, 11, 0));
+}
+
+Test(unwind_cfi, recognises_a_realigned_frame)
+{
+	struct builder frame = function_of(CFI(0x0c, 10, 0,			  /* CFA = r10 */
+					       0x41, 0x10, 6, 2, 0x76, 0,	  /* rbp at (rbp) */
+					       0x41, 0x0f, 3, 0x76, 0x78, 0x06)); /* *(rbp - 8) */
+
+	expect_rule(&frame, CODE, rule(UNWIND_RULE_REGISTER, 10, 0));
+	expect_rule(&frame, CODE + 1, rule(UNWIND_RULE_REGISTER, 10, UNWIND_FP_AT_FP));
+	expect_rule(&frame, CODE + 2,
+		    rule(UNWIND_RULE_AT_FP, unwind_rule_pair(-1, 0), UNWIND_FP_AT_FP));
+}
+
+Test(unwind_cfi, recognises_a_cfa_saved_on_the_stack)
+{
+	struct builder frame = function_of(CFI(0x0f, 5, 0x77, 24, 0x06, 0x23, 8));
+
+	expect_rule(&frame, CODE, rule(UNWIND_RULE_AT_SP, unwind_rule_pair(3, 1), 0));
+}
+
+Test(unwind_cfi, recognises_the_signal_frame_of_the_kernel)
+{
+	static const uint8_t instructions[] = { 0x0f, 4,  0x77, 0xa0, 0x01, 0x06, /* *(rsp + 160) */
+						0x10, 6,  3,	0x77, 0xf8, 0x00, /* rbp */
+						0x10, 7,  3,	0x77, 0xa0, 0x01, /* rsp */
+						0x10, 16, 3,	0x77, 0xa8, 0x01 }; /* rip */
+	struct builder frame = { .nr = 0 };
+
+	put_cie(&frame, "zS", NULL, 0);
+	put_fde(&frame, true, CODE, 0x10, instructions, sizeof(instructions));
+	expect_rule(&frame, CODE, rule(UNWIND_RULE_SIGNAL, 20, 0));
+}
+
+Test(unwind_cfi, stops_with_the_reason_at_what_it_does_not_follow)
+{
+	struct builder frame;
+
+	frame = function_of(CFI(0x0f, 2, 0x08, 0x10)); /* CFA = const1u */
+	expect_rule(&frame, CODE, rule(UNWIND_RULE_UNSUPPORTED, UNWIND_CFA_EXPRESSION, 0));
+	frame = function_of(CFI(0x0c, 7, 12));
+	expect_rule(&frame, CODE, rule(UNWIND_RULE_UNSUPPORTED, UNWIND_CFA_OFFSET, 0));
+	frame = function_of(CFI(0x09, 16, 8)); /* the return address is in r8 */
+	expect_rule(&frame, CODE, rule(UNWIND_RULE_UNSUPPORTED, UNWIND_RETURN_ADDRESS, 0));
+	frame = function_of(CFI(0x09, 7, 8)); /* rsp is in r8 */
+	expect_rule(&frame, CODE, rule(UNWIND_RULE_UNSUPPORTED, UNWIND_STACK_POINTER, 0));
+}
+
+Test(unwind_cfi, loses_only_a_frame_pointer_that_is_somewhere_else)
+{
+	struct builder frame = function_of(CFI(0x09, 6, 3, 0x41, 0x16, 6, 1, 0x50, 0x41, 0x07, 6));
+
+	for (uint64_t i = 0; i < 3; i++)
+		expect_rule(&frame, CODE + i, rule(UNWIND_RULE_SP, 1, UNWIND_FP_LOST));
+}
+
+Test(unwind_cfi, skips_what_does_not_matter)
+{
+	struct builder frame = function_of(CFI(0x2e, 16,	   /* GNU_args_size */
+					       0x14, 3, 1,	   /* val_offset rbx */
+					       0x08, 12,	   /* same_value */
+					       0x10, 3, 1, 0x50,   /* expression */
+					       0x2f, 13, 2, 0x00,  /* negative_offset_extended */
+					       0x42, 0x13, 0x7e)); /* def_cfa_offset_sf */
+
+	expect_row(&frame, CODE, CODE, CODE + 2, rule(UNWIND_RULE_SP, 1, 0));
+	expect_rule(&frame, CODE + 2, rule(UNWIND_RULE_SP, 2, 0));
+}
+
+Test(unwind_cfi, reports_damage_for_the_rest_of_the_function)
+{
+	struct builder frame = function_of(CFI(0x41, 0x3f));
+
+	expect_row(&frame, CODE, CODE, CODE + 1, rule(UNWIND_RULE_SP, 1, 0));
+	expect_row(&frame, CODE + 1, CODE + 1, CODE + 0x100, rule(UNWIND_RULE_DAMAGED, 0, 0));
+	frame = function_of(CFI(0x0b)); /* nothing to restore */
+	expect_rule(&frame, CODE, rule(UNWIND_RULE_DAMAGED, 0, 0));
+	frame = function_of(CFI(0x0f, 0x7f, 0x77)); /* an expression longer than the FDE */
+	expect_rule(&frame, CODE, rule(UNWIND_RULE_DAMAGED, 0, 0));
+}
+
+/* --- the forms of .eh_frame ------------------------------------------------------------ */
+
+Test(unwind_cfi, reads_every_augmentation)
+{
+	struct builder frame = { .nr = 0 };
+	/* R: pc relative, 4 bytes; P: 4-byte personality; L: LSDA; B: nothing. */
+	static const uint8_t data[] = { 0x9b, 1, 2, 3, 4, 0x1b, 0x1b };
+	size_t at;
+
+	put_cie(&frame, "zPLRB", data, sizeof(data));
+	at = frame.nr;
+	put_u32(&frame, 0);
+	put_u32(&frame, (uint32_t)frame.nr);
+	put_u32(&frame, (uint32_t)(CODE - (FRAME + frame.nr)));
+	put_u32(&frame, 0x40);
+	put_u8(&frame, 4); /* LSDA */
+	put_u32(&frame, 0x1234);
+	put_u8(&frame, 0x41);
+	put_u8(&frame, 0x0e);
+	put_u8(&frame, 16);
+	end_entry(&frame, at);
+	expect_row(&frame, CODE + 1, CODE + 1, CODE + 0x40, rule(UNWIND_RULE_SP, 2, 0));
+}
+
+Test(unwind_cfi, reads_entries_with_64_bit_lengths)
+{
+	struct builder frame = { .nr = 0 };
+
+	put_cie(&frame, "", NULL, 0);
+	put_u32(&frame, UINT32_MAX);
+	put_u64(&frame, 4 + 8 + 8);
+	put_u32(&frame, (uint32_t)frame.nr);
+	put_u64(&frame, CODE);
+	put_u64(&frame, 0x10);
+	expect_rule(&frame, CODE, rule(UNWIND_RULE_SP, 1, 0));
+}
+
+Test(unwind_cfi, ends_at_the_terminator)
+{
+	struct builder frame = { .nr = 0 };
+
+	put_cie(&frame, "", NULL, 0);
+	put_u32(&frame, 0);
+	put_fde(&frame, false, CODE, 0x10, CFI(0));
+	expect_row(&frame, CODE, 0, UINT64_MAX, 0);
+}
+
+/* --- .eh_frame_hdr ------------------------------------------------------------------------ */
+
+struct two {
+	struct builder hdr, frame;
+	struct unwind_image image;
+};
+
+/* Two functions and the table a linker makes: datarel | sdata4. */
+static void build_two(struct two *two)
+{
+	uint32_t fde[2];
+
+	*two = (struct two){ 0 };
+	put_cie(&two->frame, "", NULL, 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		fde[i] = (uint32_t)two->frame.nr;
+		put_fde(&two->frame, false, CODE + 0x100 * i, 0x80, CFI(0));
+	}
+
+	put(&two->hdr, "\x01\x1b\x03\x3b", 4);
+	put_u32(&two->hdr, FRAME - (HDR + 4));
+	put_u32(&two->hdr, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		put_u32(&two->hdr, CODE + 0x100 * i - HDR);
+		put_u32(&two->hdr, FRAME + fde[i] - HDR);
+	}
+	two->image = (struct unwind_image){
+		.hdr = { two->hdr.bytes, two->hdr.nr, HDR },
+		.frame = { two->frame.bytes, two->frame.nr, FRAME },
+	};
+}
+
+Test(unwind_hdr, is_searched_for_the_function)
+{
+	struct two two;
+	struct unwind_row row;
+
+	build_two(&two);
+	cr_expect(eq(u64, unwind_hdr_frame_address(&two.image.hdr), FRAME));
+	unwind_cfi_find(&two.image, CODE + 0x17f, &row);
+	cr_expect(eq(u32, row.rule, rule(UNWIND_RULE_SP, 1, 0)));
+	cr_assert(unwind_cfi_function(&two.image, CODE + 0x17f, &row));
+	cr_expect(eq(u64, row.start, CODE + 0x100));
+	cr_expect(eq(u64, row.end, CODE + 0x180));
+}
+
+Test(unwind_hdr, does_not_stretch_a_function_to_the_next)
+{
+	struct two two;
+	struct unwind_row row;
+
+	build_two(&two);
+	unwind_cfi_find(&two.image, CODE + 0x90, &row);
+	cr_expect(eq(u32, row.rule, 0));
+	cr_expect(eq(u64, row.start, CODE + 0x80));
+	cr_expect(eq(u64, row.end, CODE + 0x100));
+	cr_expect(not(unwind_cfi_function(&two.image, CODE + 0x180, &row)));
+}
+
+Test(unwind_hdr, may_be_absent)
+{
+	struct two two;
+	struct unwind_row row;
+
+	build_two(&two);
+	two.image.hdr.size = 0;
+	unwind_cfi_find(&two.image, CODE + 0x100, &row);
+	cr_expect(eq(u32, row.rule, rule(UNWIND_RULE_SP, 1, 0)));
+}
+
+Test(unwind_hdr, that_points_nowhere_is_damage_not_a_crash)
+{
+	struct two two;
+	struct unwind_row row;
+
+	build_two(&two);
+	memset(two.hdr.bytes + two.hdr.nr - 4, 0x7f, 4);
+	unwind_cfi_find(&two.image, CODE + 0x100, &row);
+	cr_expect(eq(u32, row.rule, rule(UNWIND_RULE_DAMAGED, 0, 0)));
+	unwind_cfi_find(&two.image, CODE, &row);
+	cr_expect(eq(u32, row.rule, rule(UNWIND_RULE_SP, 1, 0)));
+}
+
+Test(unwind_hdr, lists_functions_for_an_index)
+{
+	struct two two;
+	struct unwind_function function;
+	uint64_t offset = 0;
+
+	build_two(&two);
+	for (uint64_t i = 0; i < 2; i++) {
+		cr_assert(unwind_cfi_next(&two.image, &offset, &function));
+		cr_expect(eq(u64, function.start, CODE + 0x100 * i));
+		cr_expect(eq(u64, function.end, CODE + 0x100 * i + 0x80));
+	}
+	cr_expect(not(unwind_cfi_next(&two.image, &offset, &function)));
+}
+
+/* --- hostile input: run these under ASan ------------------------------------------------ */
+
+static uint64_t random_state = 1;
+
+static uint64_t random_u64(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+static void look_everywhere(const struct unwind_image *image, int nr)
+{
+	struct unwind_function function;
+	struct unwind_row row;
+	uint64_t offset = 0;
+
+	for (int i = 0; i < nr; i++) {
+		uint64_t pc = random_u64() % (2 * (CODE + 0x100));
+
+		unwind_cfi_find(image, pc, &row);
+		cr_assert(row.start <= pc && pc < row.end);
+		cr_assert(lt(int, (int)unwind_rule_kind(row.rule), UNWIND_NR_RULE_KINDS));
+		unwind_cfi_function(image, pc, &row);
+	}
+	while (unwind_cfi_next(image, &offset, &function))
+		cr_assert(le(u64, offset, image->frame.size));
+}
+
+/* A copy of exactly this size, so that a sanitizer sees the first byte beyond. */
+static void copy_block(struct unwind_block *block, size_t size)
+{
+	uint8_t *bytes = malloc(size ? size : 1);
+
+	memcpy(bytes, block->bytes, size);
+	*block = (struct unwind_block){ bytes, size, block->address };
+}
+
+static void free_blocks(struct unwind_image *image)
+{
+	free((void *)image->hdr.bytes);
+	free((void *)image->frame.bytes);
+}
+
+Test(unwind_hostile, every_truncation_is_survived)
+{
+	struct two two;
+
+	build_two(&two);
+	for (size_t hdr = 0; hdr <= two.hdr.nr; hdr++) {
+		for (size_t frame = 0; frame <= two.frame.nr; frame++) {
+			struct unwind_image image = two.image;
+
+			copy_block(&image.hdr, hdr);
+			copy_block(&image.frame, frame);
+			look_everywhere(&image, 4);
+			free_blocks(&image);
+		}
+	}
+}
+
+Test(unwind_hostile, every_flipped_bit_is_survived)
+{
+	struct two two;
+
+	build_two(&two);
+	for (size_t bit = 0; bit < 8 * (two.hdr.nr + two.frame.nr); bit++) {
+		struct unwind_image image = two.image;
+		size_t byte = bit / 8;
+
+		copy_block(&image.hdr, two.hdr.nr);
+		copy_block(&image.frame, two.frame.nr);
+		if (byte < two.hdr.nr)
+			((uint8_t *)image.hdr.bytes)[byte] ^= (uint8_t)(1 << bit % 8);
+		else
+			((uint8_t *)image.frame.bytes)[byte - two.hdr.nr] ^=
+				(uint8_t)(1 << bit % 8);
+		look_everywhere(&image, 20);
+		free_blocks(&image);
+	}
+}
+
+static void damage(const struct unwind_block *block, int nr)
+{
+	for (int i = 0; i < nr; i++)
+		((uint8_t *)block->bytes)[random_u64() % block->size] = (uint8_t)random_u64();
+}
+
+Test(unwind_hostile, a_real_library_with_random_damage_is_survived)
+{
+	struct modules modules = { 0 };
+	struct module *libc = module_get(
+		&modules, &(struct module_request){ .path = "/lib/x86_64-linux-gnu/libc.so.6" });
+	struct module_cfi cfi;
+	struct unwind_row row;
+
+	if (libc->fd < 0)
+		cr_skip_test("no libc.so.6");
+	module_cfi_load(&cfi, libc);
+	for (int round = 0; round < 100; round++) {
+		struct unwind_image image = cfi.image;
+
+		copy_block(&image.hdr, image.hdr.size);
+		copy_block(&image.frame, image.frame.size);
+		damage(&image.frame, 2000);
+		damage(&image.hdr, 200);
+		for (int i = 0; i < 1000; i++) {
+			uint64_t pc = random_u64() % 0x200000;
+
+			unwind_cfi_find(&image, pc, &row);
+			cr_assert(row.start <= pc && pc < row.end);
+		}
+		free_blocks(&image);
+	}
+	module_cfi_release(&cfi);
+	modules_release(&modules);
+}
