@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collector - takes the heap events of all processes out of the shared rings, models the heap, and
+ * keeps the profile's heap figures up to date.
+ *
+ *	struct heap_collector_config config = { .aggregate = ..., .start_ns = ..., .image_of = ...
+ *};
+ *
+ *	heap_collector_start(&collector, &config, &err);	// before the program
+ *	setenv(WIRE_ENV, heap_collector_path(collector));	// of the program, with LD_PRELOAD
+ *	...							// run it, wait for its end
+ *	heap_collector_finish(collector, &totals);		// once perf's records are all told
+ *	heap_collector_free(collector);
+ *
+ * A thread of its own does the work: it sleeps until a ring is half full or some milliseconds have
+ * passed, touches no file and no terminal, and once a second hands what changed to the aggregate.
+ * The program waits for it when a ring is full, so it must not be kept waiting by anybody else.
+ *
+ * Whatever ends the program, what it published is counted: the rings are ours.  Nothing that
+ * is read from them is trusted.
+ */
+#ifndef RECORD_HEAP_COLLECTOR_H
+#define RECORD_HEAP_COLLECTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "record/aggregate/aggregate.h"
+
+/* What an image says of itself when its heap begins to be accounted. */
+struct heap_hello {
+	int32_t pid, parent_pid;
+	uint64_t time_ns;	/* CLOCK_MONOTONIC */
+	const char *executable; /* NULL: not known */
+	char *const *arguments;
+	size_t nr_arguments;
+};
+
+/* Called by the collector's thread. */
+struct heap_collector_config {
+	struct aggregate *aggregate;
+	uint64_t start_ns;	/* of the recording, CLOCK_MONOTONIC */
+	unsigned int ring_log2; /* slots of a ring, 32 bytes each; 0: the default */
+
+	void *context;
+	/* The profile's id of the image, or PROFILE_NONE: not known yet, ask again.  at_last: there
+	 * is no later. */
+	uint32_t (*image_of)(void *context, const struct heap_hello *hello, bool at_last);
+	/* The image is not accounted, or no longer, for this reason. */
+	void (*untracked)(void *context, uint32_t process, const char *reason);
+	/* The image is over. */
+	void (*ended)(void *context, uint32_t process, uint64_t time_ns);
+};
+
+struct heap_collector;
+
+/* ERR_UNSUPPORTED or ERR_REFUSED if the shared memory cannot be had. */
+int heap_collector_start(struct heap_collector **collector,
+			 const struct heap_collector_config *config, struct error *err);
+
+/* The value of the environment variable WIRE_ENV for the program; valid until _free(). */
+const char *heap_collector_path(const struct heap_collector *collector);
+
+/* What became of it, apart from the profile. */
+struct heap_totals {
+	uint64_t images;  /* that said hello */
+	uint64_t tracked; /* ... and were accounted */
+	uint64_t events;  /* applied */
+	uint64_t rounds;  /* over the rings */
+	uint64_t cpu_ns;  /* of the collector's thread */
+};
+
+/* Takes out what is left, hands the last figures to the aggregate, ends the thread.  A process that
+ * still runs goes on without us.  totals: NULL if not wanted. */
+void heap_collector_finish(struct heap_collector *collector, struct heap_totals *totals);
+
+/* Finishes first if that was not done. */
+void heap_collector_free(struct heap_collector *collector);
+
+#endif
