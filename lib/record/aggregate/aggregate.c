@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/aggregate/aggregate.h"
 
-#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,23 +10,13 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "record/aggregate/maps.h"
+#include "record/aggregate/places.h"
 #include "record/aggregate/rows.h"
 
-struct map_list {
-	struct map *at;
+struct samples {
+	struct profile_sample *at;
 	size_t nr, room;
-};
-
-/* What a flush takes over: these only grow, so once passed on they need not be kept. */
-struct fresh {
-	VEC(struct profile_address) addresses;
-	VEC(struct profile_stack) stacks;
-	VEC(struct profile_sample) samples;
-};
-
-struct known_stack {
-	uint64_t check;
-	uint32_t stack;
 };
 
 struct aggregate {
@@ -35,21 +24,14 @@ struct aggregate {
 	struct intern texts;
 	struct arena arena; /* argument lists */
 
-	struct fresh fresh;
-	uint32_t nr_addresses, nr_stacks;
-	struct map_list code;			    /* by module: value -> address */
-	struct map other[PROFILE_ADDRESS_NR];	    /* by kind: value -> address */
-	struct map stacks;			    /* parent, address -> stack */
-	struct map_list totals_of;		    /* by event: stack, thread -> row of totals */
+	struct places places;
+	struct samples samples;			    /* not passed on yet */
+	struct maps totals_of;			    /* by event: stack, thread -> row of totals */
 	struct map heap_of;			    /* process -> row of heaps */
 	struct map sites_of[PROFILE_NR_ALLOCATORS]; /* process, stack -> row of heap_sites */
-	struct intern module_keys, quality_keys;    /* numbered like the rows */
+	struct intern quality_keys;		    /* numbered like quality */
 
-	struct rows modules, events, processes, threads, totals, heaps, heap_sites, quality;
-
-	/* Whole stacks by fingerprint, for aggregate_stack_of(). */
-	struct map known_of;
-	VEC(struct known_stack) known;
+	struct rows events, processes, threads, totals, heaps, heap_sites, quality;
 };
 
 struct aggregate *aggregate_new(void)
@@ -57,7 +39,7 @@ struct aggregate *aggregate_new(void)
 	struct aggregate *aggregate = xcalloc(1, sizeof(*aggregate));
 
 	pthread_mutex_init(&aggregate->lock, NULL);
-	aggregate->modules = ROWS(struct profile_module);
+	places_init(&aggregate->places);
 	aggregate->events = ROWS(struct profile_event);
 	aggregate->processes = ROWS(struct profile_process);
 	aggregate->threads = ROWS(struct profile_thread);
@@ -68,37 +50,17 @@ struct aggregate *aggregate_new(void)
 	return aggregate;
 }
 
-static void release_fresh(struct fresh *fresh)
-{
-	vec_free(&fresh->addresses);
-	vec_free(&fresh->stacks);
-	vec_free(&fresh->samples);
-}
-
-static void release_maps(struct map_list *maps)
-{
-	vec_each(maps, map) map_release(map);
-	vec_free(maps);
-}
-
 static void release_indexes(struct aggregate *aggregate)
 {
-	release_maps(&aggregate->code);
-	release_maps(&aggregate->totals_of);
-	map_release(&aggregate->stacks);
+	maps_release(&aggregate->totals_of);
 	map_release(&aggregate->heap_of);
-	map_release(&aggregate->known_of);
-	for (size_t i = 0; i < ARRAY_SIZE(aggregate->other); i++)
-		map_release(&aggregate->other[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(aggregate->sites_of); i++)
 		map_release(&aggregate->sites_of[i]);
-	intern_release(&aggregate->module_keys);
 	intern_release(&aggregate->quality_keys);
 }
 
 static void release_rows(struct aggregate *aggregate)
 {
-	rows_release(&aggregate->modules);
 	rows_release(&aggregate->events);
 	rows_release(&aggregate->processes);
 	rows_release(&aggregate->threads);
@@ -113,10 +75,10 @@ void aggregate_free(struct aggregate *aggregate)
 	if (!aggregate)
 		return;
 
-	release_fresh(&aggregate->fresh);
+	places_release(&aggregate->places);
+	vec_free(&aggregate->samples);
 	release_indexes(aggregate);
 	release_rows(aggregate);
-	vec_free(&aggregate->known);
 	intern_release(&aggregate->texts);
 	arena_release(&aggregate->arena);
 	pthread_mutex_destroy(&aggregate->lock);
@@ -139,18 +101,6 @@ static const char *keep(struct aggregate *aggregate, const char *text)
 	return text ? intern_text(&aggregate->texts, intern_add(&aggregate->texts, text)) : NULL;
 }
 
-static uint64_t pair(uint32_t high, uint32_t low)
-{
-	return (uint64_t)high << 32 | low;
-}
-
-static struct map *map_number(struct map_list *maps, size_t number)
-{
-	while (maps->nr <= number)
-		vec_push(maps, (struct map){ 0 });
-	return &maps->at[number];
-}
-
 /* Adds the row, or replaces the one that the map has under this key. */
 static void *put_by_key(struct rows *rows, struct map *map, uint64_t key, const void *row)
 {
@@ -164,78 +114,14 @@ static void *put_by_key(struct rows *rows, struct map *map, uint64_t key, const 
 	return rows_edit(rows, *number);
 }
 
-static uint32_t module_number(struct aggregate *aggregate, const struct profile_module *module)
-{
-	char *key = xasprintf("%d\n%s\n%s\n%s", module->kind, module->path ? module->path : "",
-			      module->name ? module->name : "",
-			      module->build_id ? module->build_id : "");
-	uint32_t number = intern_add(&aggregate->module_keys, key);
-
-	free(key);
-	return number;
-}
-
-static void add_module(struct aggregate *aggregate, const struct profile_module *module)
-{
-	struct profile_module row = *module;
-
-	row.id = aggregate->modules.nr;
-	row.path = keep(aggregate, module->path);
-	row.name = keep(aggregate, module->name);
-	row.build_id = keep(aggregate, module->build_id);
-	row.open_path = keep(aggregate, module->open_path);
-	row.debug_path = keep(aggregate, module->debug_path);
-	row.reason = keep(aggregate, module->reason);
-	rows_add(&aggregate->modules, &row);
-}
-
-static void complete_module(struct aggregate *aggregate, uint32_t id,
-			    const struct profile_module *module)
-{
-	const struct profile_module *known = rows_at(&aggregate->modules, id);
-
-	if (!known->open_path && module->open_path) {
-		struct profile_module *row = rows_edit(&aggregate->modules, id);
-
-		row->open_path = keep(aggregate, module->open_path);
-		row->reason = keep(aggregate, module->reason);
-	}
-}
-
 uint32_t aggregate_module(struct aggregate *aggregate, const struct profile_module *module)
 {
 	lock(aggregate);
 
-	uint32_t id = module_number(aggregate, module);
+	uint32_t id = places_module(&aggregate->places, module);
 
-	if (id == aggregate->modules.nr)
-		add_module(aggregate, module);
-	else
-		complete_module(aggregate, id, module);
 	unlock(aggregate);
 	return id;
-}
-
-static uint32_t address_id(struct aggregate *aggregate, enum profile_address_kind kind,
-			   uint32_t module, uint64_t value)
-{
-	assert(kind != PROFILE_ADDRESS_CODE || module < aggregate->modules.nr);
-
-	struct map *map = kind == PROFILE_ADDRESS_CODE ? map_number(&aggregate->code, module)
-						       : &aggregate->other[kind];
-	bool added;
-	uint64_t *id = map_add(map, value, &added);
-
-	if (added) {
-		*id = aggregate->nr_addresses++;
-		vec_push(&aggregate->fresh.addresses,
-			 (struct profile_address){
-				 .id = *id,
-				 .kind = kind,
-				 .module = kind == PROFILE_ADDRESS_CODE ? module : PROFILE_NONE,
-				 .value = value });
-	}
-	return *id;
 }
 
 uint32_t aggregate_address(struct aggregate *aggregate, enum profile_address_kind kind,
@@ -243,80 +129,20 @@ uint32_t aggregate_address(struct aggregate *aggregate, enum profile_address_kin
 {
 	lock(aggregate);
 
-	uint32_t id = address_id(aggregate, kind, module, value);
+	uint32_t id = places_address(&aggregate->places, kind, module, value);
 
 	unlock(aggregate);
 	return id;
-}
-
-static uint32_t stack_id(struct aggregate *aggregate, uint32_t parent, uint32_t address)
-{
-	bool added;
-	uint64_t *id = map_add(&aggregate->stacks, pair(parent, address), &added);
-
-	if (added) {
-		*id = aggregate->nr_stacks++;
-		vec_push(&aggregate->fresh.stacks, (struct profile_stack){ *id, parent, address });
-	}
-	return *id;
 }
 
 uint32_t aggregate_stack(struct aggregate *aggregate, uint32_t parent, uint32_t address)
 {
 	lock(aggregate);
 
-	uint32_t id = stack_id(aggregate, parent, address);
+	uint32_t id = places_stack(&aggregate->places, parent, address);
 
 	unlock(aggregate);
 	return id;
-}
-
-/* Two hashes of 64 bits together tell stacks apart: 10^9 of them collide with a chance of 10^-21.
- */
-struct fingerprint {
-	uint64_t key, check;
-};
-
-static struct fingerprint fingerprint_of(const struct profile_address *frames, size_t nr)
-{
-	struct fingerprint print = { nr, ~(uint64_t)nr };
-
-	for (size_t i = 0; i < nr; i++) {
-		uint64_t place = pair(frames[i].module, frames[i].kind);
-
-		print.key = map_hash(print.key ^ frames[i].value) + place;
-		print.check = (print.check ^ place) * UINT64_C(0x9e3779b97f4a7c15) +
-			      map_hash(frames[i].value);
-	}
-	return print;
-}
-
-static uint32_t find_known(const struct aggregate *aggregate, struct fingerprint print)
-{
-	const uint64_t *number = map_find(&aggregate->known_of, print.key);
-	const struct known_stack *known = number ? &aggregate->known.at[*number] : NULL;
-
-	return known && known->check == print.check ? known->stack : PROFILE_NONE;
-}
-
-static void remember(struct aggregate *aggregate, struct fingerprint print, uint32_t stack)
-{
-	map_set(&aggregate->known_of, print.key, aggregate->known.nr);
-	vec_push(&aggregate->known, (struct known_stack){ print.check, stack });
-}
-
-static uint32_t add_frames(struct aggregate *aggregate, const struct profile_address *frames,
-			   size_t nr)
-{
-	uint32_t stack = PROFILE_NONE;
-
-	for (size_t i = 0; i < nr; i++) {
-		const struct profile_address *frame = &frames[i];
-
-		stack = stack_id(aggregate, stack,
-				 address_id(aggregate, frame->kind, frame->module, frame->value));
-	}
-	return stack;
 }
 
 uint32_t aggregate_stack_of(struct aggregate *aggregate, const struct profile_address *frames,
@@ -326,14 +152,10 @@ uint32_t aggregate_stack_of(struct aggregate *aggregate, const struct profile_ad
 
 	lock(aggregate);
 
-	uint32_t stack = find_known(aggregate, print);
+	uint32_t id = places_stack_of(&aggregate->places, frames, nr, print);
 
-	if (stack == PROFILE_NONE) {
-		stack = add_frames(aggregate, frames, nr);
-		remember(aggregate, print, stack);
-	}
 	unlock(aggregate);
-	return stack;
+	return id;
 }
 
 static const char *const *keep_list(struct aggregate *aggregate, const char *const *list, size_t nr)
@@ -413,8 +235,8 @@ void aggregate_event(struct aggregate *aggregate, const struct profile_event *ev
 static void add_to_total(struct aggregate *aggregate, const struct profile_sample *sample)
 {
 	bool added;
-	uint64_t *number = map_add(map_number(&aggregate->totals_of, sample->event),
-				   pair(sample->stack, sample->thread), &added);
+	uint64_t *number = map_add(maps_at(&aggregate->totals_of, sample->event),
+				   map_pair(sample->stack, sample->thread), &added);
 
 	if (added)
 		*number = rows_add(&aggregate->totals,
@@ -432,7 +254,7 @@ static void add_to_total(struct aggregate *aggregate, const struct profile_sampl
 void aggregate_sample(struct aggregate *aggregate, const struct profile_sample *sample)
 {
 	lock(aggregate);
-	vec_push(&aggregate->fresh.samples, *sample);
+	vec_push(&aggregate->samples, *sample);
 	add_to_total(aggregate, sample);
 	unlock(aggregate);
 }
@@ -448,7 +270,7 @@ void aggregate_heap_site(struct aggregate *aggregate, const struct profile_heap_
 {
 	lock(aggregate);
 	put_by_key(&aggregate->heap_sites, &aggregate->sites_of[site->allocator],
-		   pair(site->process, site->stack), site);
+		   map_pair(site->process, site->stack), site);
 	unlock(aggregate);
 }
 
@@ -480,7 +302,8 @@ void aggregate_quality(struct aggregate *aggregate, enum profile_quality_kind ki
 
 /* What one flush passes on. */
 struct batch {
-	struct fresh fresh;
+	struct fresh_places places;
+	struct samples samples;
 	struct rows modules, events, processes, threads, totals, heaps, heap_sites, quality;
 };
 
@@ -490,8 +313,9 @@ static struct batch take_batch(struct aggregate *aggregate)
 
 	lock(aggregate);
 	batch = (struct batch){
-		.fresh = aggregate->fresh,
-		.modules = rows_take(&aggregate->modules),
+		.places = aggregate->places.fresh,
+		.samples = aggregate->samples,
+		.modules = rows_take(&aggregate->places.modules),
 		.events = rows_take(&aggregate->events),
 		.processes = rows_take(&aggregate->processes),
 		.threads = rows_take(&aggregate->threads),
@@ -500,14 +324,16 @@ static struct batch take_batch(struct aggregate *aggregate)
 		.heap_sites = rows_take(&aggregate->heap_sites),
 		.quality = rows_take(&aggregate->quality),
 	};
-	aggregate->fresh = (struct fresh){ 0 };
+	aggregate->places.fresh = (struct fresh_places){ 0 };
+	aggregate->samples = (struct samples){ 0 };
 	unlock(aggregate);
 	return batch;
 }
 
 static void release_batch(struct batch *batch)
 {
-	release_fresh(&batch->fresh);
+	fresh_places_release(&batch->places);
+	vec_free(&batch->samples);
 	rows_release(&batch->modules);
 	rows_release(&batch->events);
 	rows_release(&batch->processes);
@@ -518,25 +344,25 @@ static void release_batch(struct batch *batch)
 	rows_release(&batch->quality);
 }
 
-#define pass_on(rows, sink)                                   \
-	do {                                                  \
-		for (uint32_t i_ = 0; i_ < (rows)->nr; i_++)  \
-			(sink)(context, rows_at((rows), i_)); \
-	} while (0)
+#define pass_on(rows, use)                           \
+	for (uint32_t i_ = 0; i_ < (rows)->nr; i_++) \
+	(use)(context, rows_at((rows), i_))
 
-static void flush_places(struct batch *batch, const struct aggregate_sink *sink, void *context)
+static void flush_places(const struct batch *batch, const struct aggregate_sink *sink,
+			 void *context)
 {
 	pass_on(&batch->modules, sink->module);
-	vec_each(&batch->fresh.addresses, address) sink->address(context, address);
-	vec_each(&batch->fresh.stacks, stack) sink->stack(context, stack);
+	vec_each(&batch->places.addresses, address) sink->address(context, address);
+	vec_each(&batch->places.stacks, stack) sink->stack(context, stack);
+	pass_on(&batch->events, sink->event);
 	pass_on(&batch->processes, sink->process);
 	pass_on(&batch->threads, sink->thread);
 }
 
-static void flush_figures(struct batch *batch, const struct aggregate_sink *sink, void *context)
+static void flush_figures(const struct batch *batch, const struct aggregate_sink *sink,
+			  void *context)
 {
-	pass_on(&batch->events, sink->event);
-	vec_each(&batch->fresh.samples, sample) sink->sample(context, sample);
+	vec_each(&batch->samples, sample) sink->sample(context, sample);
 	pass_on(&batch->totals, sink->total);
 	pass_on(&batch->heaps, sink->heap);
 	pass_on(&batch->heap_sites, sink->heap_site);

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "record/aggregate/aggregate.h"
+
+/* A sink that keeps what it is given; text is not copied. */
+struct kept {
+	VEC(struct profile_module) modules;
+	VEC(struct profile_address) addresses;
+	VEC(struct profile_stack) stacks;
+	VEC(struct profile_process) processes;
+	VEC(struct profile_thread) threads;
+	VEC(struct profile_event) events;
+	VEC(struct profile_sample) samples;
+	VEC(struct profile_total) totals;
+	VEC(struct profile_heap) heaps;
+	VEC(struct profile_heap_site) heap_sites;
+	VEC(struct profile_quality) quality;
+};
+
+#define KEEP(type, field)                                                        \
+	static void keep_##type(void *context, const struct profile_##type *row) \
+	{                                                                        \
+		struct kept *kept = context;                                     \
+                                                                                 \
+		vec_push(&kept->field, *row);                                    \
+	}
+
+KEEP(module, modules)
+KEEP(address, addresses)
+KEEP(stack, stacks)
+KEEP(process, processes)
+KEEP(thread, threads)
+KEEP(event, events)
+KEEP(sample, samples)
+KEEP(total, totals)
+KEEP(heap, heaps)
+KEEP(heap_site, heap_sites)
+KEEP(quality, quality)
+
+static const struct aggregate_sink sink = {
+	.module = keep_module,
+	.address = keep_address,
+	.stack = keep_stack,
+	.process = keep_process,
+	.thread = keep_thread,
+	.event = keep_event,
+	.sample = keep_sample,
+	.total = keep_total,
+	.heap = keep_heap,
+	.heap_site = keep_heap_site,
+	.quality = keep_quality,
+};
+
+static void kept_release(struct kept *kept)
+{
+	vec_free(&kept->modules);
+	vec_free(&kept->addresses);
+	vec_free(&kept->stacks);
+	vec_free(&kept->processes);
+	vec_free(&kept->threads);
+	vec_free(&kept->events);
+	vec_free(&kept->samples);
+	vec_free(&kept->totals);
+	vec_free(&kept->heaps);
+	vec_free(&kept->heap_sites);
+	vec_free(&kept->quality);
+}
+
+static struct kept flush(struct aggregate *aggregate)
+{
+	struct kept kept = { 0 };
+
+	aggregate_flush(aggregate, &sink, &kept);
+	return kept;
+}
+
+static uint32_t add_app(struct aggregate *aggregate)
+{
+	return aggregate_module(aggregate, &(struct profile_module){ .kind = PROFILE_MODULE_FILE,
+								     .path = "/bin/app",
+								     .name = "app",
+								     .build_id = "ab" });
+}
+
+Test(aggregate, gives_the_same_module_the_same_id)
+{
+	struct aggregate *aggregate = aggregate_new();
+	uint32_t app = add_app(aggregate);
+	struct profile_module other = {
+		.path = "/bin/app", .name = "app", .build_id = "cd", .kind = PROFILE_MODULE_FILE
+	};
+
+	cr_assert_eq(add_app(aggregate), app);
+	cr_assert_neq(aggregate_module(aggregate, &other), app);
+	aggregate_free(aggregate);
+}
+
+Test(aggregate, tells_anonymous_modules_apart_by_name)
+{
+	struct aggregate *aggregate = aggregate_new();
+	struct profile_module one = { .kind = PROFILE_MODULE_ANONYMOUS, .name = "[anon:1]" };
+	struct profile_module two = { .kind = PROFILE_MODULE_ANONYMOUS, .name = "[anon:2]" };
+
+	cr_assert_neq(aggregate_module(aggregate, &one), aggregate_module(aggregate, &two));
+	aggregate_free(aggregate);
+}
+
+Test(aggregate, learns_later_where_a_module_can_be_opened)
+{
+	struct aggregate *aggregate = aggregate_new();
+	struct profile_module app = { .path = "/bin/app", .name = "app", .reason = "not found" };
+
+	aggregate_module(aggregate, &app);
+	app.open_path = "/srv/app";
+	app.reason = NULL;
+	aggregate_module(aggregate, &app);
+	app.open_path = "/elsewhere/app";
+	aggregate_module(aggregate, &app);
+
+	struct kept kept = flush(aggregate);
+
+	cr_assert_eq(kept.modules.nr, 1);
+	cr_assert_str_eq(kept.modules.at[0].open_path, "/srv/app");
+	cr_assert_null(kept.modules.at[0].reason);
+	kept_release(&kept);
+	aggregate_free(aggregate);
+}
+
+Test(aggregate, numbers_addresses_by_kind_module_and_value)
+{
+	struct aggregate *aggregate = aggregate_new();
+	uint32_t app = add_app(aggregate);
+	uint32_t code = aggregate_address(aggregate, PROFILE_ADDRESS_CODE, app, 5);
+	uint32_t cut = aggregate_address(aggregate, PROFILE_ADDRESS_TRUNCATED, PROFILE_NONE, 5);
+	uint32_t elided = aggregate_address(aggregate, PROFILE_ADDRESS_ELIDED, PROFILE_NONE, 5);
+
+	cr_assert_eq(code, 0);
+	cr_assert_eq(cut, 1);
+	cr_assert_eq(elided, 2);
+	cr_assert_eq(aggregate_address(aggregate, PROFILE_ADDRESS_CODE, app, 6), 3);
+	cr_assert_eq(aggregate_address(aggregate, PROFILE_ADDRESS_CODE, app, 5), code);
+	cr_assert_eq(aggregate_address(aggregate, PROFILE_ADDRESS_TRUNCATED, PROFILE_NONE, 5), cut);
+	aggregate_free(aggregate);
+}
+
+Test(aggregate, gives_a_whole_stack_the_id_that_its_frames_one_by_one_have)
+{
+	struct aggregate *aggregate = aggregate_new();
+	uint32_t app = add_app(aggregate);
+	struct profile_address frames[] = {
+		{ .kind = PROFILE_ADDRESS_TRUNCATED, .module = PROFILE_NONE, .value = 3 },
+		{ .kind = PROFILE_ADDRESS_CODE, .module = app, .value = 0x10 },
+		{ .kind = PROFILE_ADDRESS_CODE, .module = app, .value = 0x20 },
+	};
+	uint32_t stack = PROFILE_NONE;
+
+	for (int i = 0; i < 3; i++)
+		stack = aggregate_stack(aggregate, stack,
+					aggregate_address(aggregate, frames[i].kind,
+							  frames[i].module, frames[i].value));
+
+	cr_assert_eq(aggregate_stack_of(aggregate, frames, 3), stack); /* the first time */
+	cr_assert_eq(aggregate_stack_of(aggregate, frames, 3), stack); /* and known */
+	cr_assert_eq(aggregate_stack_of(aggregate, frames, 2), stack - 1);
+	cr_assert_eq(aggregate_stack_of(aggregate, frames, 0), PROFILE_NONE);
+	aggregate_free(aggregate);
+}
+
+Test(aggregate, keeps_stacks_apart_that_differ_in_one_frame)
+{
+	struct aggregate *aggregate = aggregate_new();
+	uint32_t app = add_app(aggregate);
+	struct profile_address frames[8];
+	uint32_t last = PROFILE_NONE;
+
+	for (int i = 0; i < 8; i++)
+		frames[i] = (struct profile_address){ .module = app, .value = 100 + i };
+	for (int i = 0; i < 8; i++) {
+		frames[i].value = 1;
+		uint32_t stack = aggregate_stack_of(aggregate, frames, 8);
+
+		frames[i].value = 100 + i;
+		cr_assert_neq(stack, last);
+		last = stack;
+	}
+	cr_assert_neq(aggregate_stack_of(aggregate, frames, 8), last);
+	aggregate_free(aggregate);
+}
+
+Test(aggregate, passes_on_parents_of_stacks_before_their_children)
+{
+	struct aggregate *aggregate = aggregate_new();
+	uint32_t app = add_app(aggregate);
+
+	for (uint64_t i = 0; i < 1000; i++) {
+		struct profile_address frames[] = {
+			{ .module = app, .value = i % 7 },
+			{ .module = app, .value = i % 11 },
+			{ .module = app, .value = i },
+		};
+		aggregate_stack_of(aggregate, frames, 3);
+	}
+
+	struct kept kept = flush(aggregate);
+
+	cr_assert_eq(kept.addresses.nr, 1000);
+	cr_assert_eq(kept.stacks.nr, 7 + 77 + 1000);
+	vec_each(&kept.stacks, stack)
+	{
+		cr_assert_eq(stack->id, stack - kept.stacks.at);
+		cr_assert(stack->parent == PROFILE_NONE || stack->parent < stack->id);
+		cr_assert_lt(stack->address, kept.addresses.nr);
+	}
+	kept_release(&kept);
+	aggregate_free(aggregate);
+}
+
+/* Writes down the order in which kinds come. */
+#define NOTE(type, letter)                                                       \
+	static void note_##type(void *context, const struct profile_##type *row) \
+	{                                                                        \
+		char *order = context;                                           \
+		size_t length = strlen(order);                                   \
+                                                                                 \
+		(void)row;                                                       \
+		order[length] = letter;                                          \
+		order[length + 1] = '\0';                                        \
+	}
+
+NOTE(module, 'm')
+NOTE(address, 'a')
+NOTE(stack, 's')
+NOTE(process, 'p')
+NOTE(thread, 't')
+NOTE(event, 'e')
+NOTE(sample, 'S')
+NOTE(total, 'T')
+NOTE(heap, 'h')
+NOTE(heap_site, 'H')
+NOTE(quality, 'q')
+
+static const struct aggregate_sink noting = {
+	note_module, note_address, note_stack, note_process,   note_thread,  note_event,
+	note_sample, note_total,   note_heap,  note_heap_site, note_quality,
+};
+
+static uint32_t add_process(struct aggregate *aggregate)
+{
+	return aggregate_process(
+		aggregate, &(struct profile_process){ .id = PROFILE_NONE, .parent = PROFILE_NONE });
+}
+
+Test(aggregate, passes_on_what_is_referred_to_first)
+{
+	struct aggregate *aggregate = aggregate_new();
+	char order[32] = "";
+
+	aggregate_quality(aggregate, PROFILE_LOST, "", 1);
+	aggregate_heap_site(aggregate, &(struct profile_heap_site){ 0 });
+	aggregate_heap(aggregate, &(struct profile_heap){ 0 });
+	aggregate_sample(aggregate, &(struct profile_sample){ 0 });
+	aggregate_event(aggregate, &(struct profile_event){ 0 });
+	aggregate_thread(aggregate, &(struct profile_thread){ .id = PROFILE_NONE });
+	add_process(aggregate);
+	add_app(aggregate);
+	aggregate_stack(aggregate, PROFILE_NONE,
+			aggregate_address(aggregate, PROFILE_ADDRESS_CODE, 0, 1));
+	aggregate_flush(aggregate, &noting, order);
+
+	cr_assert_str_eq(order, "maseptSThHq");
+	aggregate_free(aggregate);
+}
+
+Test(aggregate, passes_on_nothing_twice)
+{
+	struct aggregate *aggregate = aggregate_new();
+	uint32_t app = add_app(aggregate);
+	uint32_t address = aggregate_address(aggregate, PROFILE_ADDRESS_CODE, app, 1);
+	char order[32] = "";
+
+	aggregate_sample(aggregate,
+			 &(struct profile_sample){
+				 .stack = aggregate_stack(aggregate, PROFILE_NONE, address) });
+
+	struct kept kept = flush(aggregate);
+
+	add_app(aggregate);
+	aggregate_address(aggregate, PROFILE_ADDRESS_CODE, app, 1);
+	aggregate_stack(aggregate, PROFILE_NONE, address);
+	aggregate_flush(aggregate, &noting, order);
+
+	cr_assert_str_eq(order, "");
+	kept_release(&kept);
+	aggregate_free(aggregate);
+}
+
+Test(aggregate, sums_samples_of_a_stack_a_thread_and_an_event)
+{
+	struct aggregate *aggregate = aggregate_new();
+
+	aggregate_sample(aggregate, &(struct profile_sample){ 1, 0, 7, 0, 10 });
+	aggregate_sample(aggregate, &(struct profile_sample){ 2, 0, 7, 0, 20 });
+	aggregate_sample(aggregate, &(struct profile_sample){ 3, 0, 7, 1, 40 });
+	aggregate_sample(aggregate, &(struct profile_sample){ 4, 1, 7, 0, 80 });
+
+	struct kept kept = flush(aggregate);
+
+	cr_assert_eq(kept.samples.nr, 4);
+	cr_assert_eq(kept.totals.nr, 3);
+	cr_assert_eq(kept.totals.at[0].samples, 2);
+	cr_assert_eq(kept.totals.at[0].weight, 30);
+	cr_assert_eq(kept.totals.at[0].weight_squared, 500);
+	cr_assert_eq(kept.totals.at[1].event, 1);
+	cr_assert_eq(kept.totals.at[2].thread, 1);
+	kept_release(&kept);
+
+	aggregate_sample(aggregate, &(struct profile_sample){ 5, 1, 7, 0, 1 });
+	kept = flush(aggregate);
+	cr_assert_eq(kept.samples.nr, 1);
+	cr_assert_eq(kept.totals.nr, 1);
+	cr_assert_eq(kept.totals.at[0].samples, 2);
+	cr_assert_eq(kept.totals.at[0].weight, 81);
+	kept_release(&kept);
+	aggregate_free(aggregate);
+}
+
+Test(aggregate, passes_on_a_changed_row_once_and_as_it_is_last)
+{
+	struct aggregate *aggregate = aggregate_new();
+	uint32_t id = add_process(aggregate);
+
+	for (int i = 0; i < 10; i++)
+		aggregate_process(aggregate, &(struct profile_process){ .id = id, .end_us = i });
+	aggregate_heap(aggregate, &(struct profile_heap){ .process = PROFILE_NONE, .frees = 1 });
+	aggregate_heap(aggregate, &(struct profile_heap){ .process = id, .frees = 2 });
+	aggregate_heap(aggregate, &(struct profile_heap){ .process = PROFILE_NONE, .frees = 3 });
+
+	struct kept kept = flush(aggregate);
+
+	cr_assert_eq(kept.processes.nr, 1);
+	cr_assert_eq(kept.processes.at[0].end_us, 9);
+	cr_assert_eq(kept.heaps.nr, 2);
+	cr_assert_eq(kept.heaps.at[0].frees, 3);
+	cr_assert_eq(kept.heaps.at[1].frees, 2);
+	kept_release(&kept);
+	aggregate_free(aggregate);
+}
+
+Test(aggregate, tells_heap_sites_apart_by_process_stack_and_allocator)
+{
+	struct aggregate *aggregate = aggregate_new();
+	struct profile_heap_site site = { .process = 1, .stack = 2, .allocator = PROFILE_MALLOC };
+
+	aggregate_heap_site(aggregate, &site);
+	site.allocator = PROFILE_CALLOC;
+	aggregate_heap_site(aggregate, &site);
+	site.stack = 1;
+	aggregate_heap_site(aggregate, &site);
+	site.process = 2;
+	aggregate_heap_site(aggregate, &site);
+	site.frees = 5;
+	aggregate_heap_site(aggregate, &site);
+
+	struct kept kept = flush(aggregate);
+
+	cr_assert_eq(kept.heap_sites.nr, 4);
+	cr_assert_eq(kept.heap_sites.at[3].frees, 5);
+	kept_release(&kept);
+	aggregate_free(aggregate);
+}
+
+Test(aggregate, adds_up_quality)
+{
+	struct aggregate *aggregate = aggregate_new();
+
+	aggregate_quality(aggregate, PROFILE_LOST, "ring", 2);
+	aggregate_quality(aggregate, PROFILE_LOST, NULL, 1);
+	aggregate_quality(aggregate, PROFILE_TRUNCATED, "ring", 4);
+
+	struct kept kept = flush(aggregate);
+
+	kept_release(&kept);
+	aggregate_quality(aggregate, PROFILE_LOST, "ring", 3);
+	kept = flush(aggregate);
+	cr_assert_eq(kept.quality.nr, 1);
+	cr_assert_eq(kept.quality.at[0].count, 5);
+	cr_assert_str_eq(kept.quality.at[0].detail, "ring");
+	kept_release(&kept);
+	aggregate_free(aggregate);
+}
+
+Test(aggregate, copies_strings)
+{
+	struct aggregate *aggregate = aggregate_new();
+	char name[] = "worker", argument[] = "--fast";
+	const char *arguments[] = { argument };
+
+	aggregate_thread(aggregate, &(struct profile_thread){ .id = PROFILE_NONE, .name = name });
+	aggregate_process(aggregate, &(struct profile_process){ .id = PROFILE_NONE,
+								.arguments = arguments,
+								.nr_arguments = 1 });
+	name[0] = argument[0] = '#';
+	arguments[0] = NULL;
+
+	struct kept kept = flush(aggregate);
+
+	cr_assert_str_eq(kept.threads.at[0].name, "worker");
+	cr_assert_str_eq(kept.processes.at[0].arguments[0], "--fast");
+	kept_release(&kept);
+	aggregate_free(aggregate);
+}
+
+Test(aggregate, leaves_no_gap_between_events)
+{
+	struct aggregate *aggregate = aggregate_new();
+
+	aggregate_event(aggregate, &(struct profile_event){ .id = 2, .name = "c", .unit = "" });
+
+	struct kept kept = flush(aggregate);
+
+	cr_assert_eq(kept.events.nr, 3);
+	cr_assert_eq(kept.events.at[0].id, 0);
+	cr_assert_str_eq(kept.events.at[2].name, "c");
+	kept_release(&kept);
+	aggregate_free(aggregate);
+}
+
+#define NR_EACH 20000
+
+static void *sample_on(void *context)
+{
+	struct aggregate *aggregate = context;
+	uint32_t app = add_app(aggregate);
+
+	for (int i = 0; i < NR_EACH; i++) {
+		struct profile_address frames[] = {
+			{ .module = app, .value = i % 10 },
+			{ .module = app, .value = i % 100 },
+		};
+		uint32_t stack = aggregate_stack_of(aggregate, frames, 2);
+
+		aggregate_sample(aggregate,
+				 &(struct profile_sample){ .stack = stack, .weight = 3 });
+	}
+	return NULL;
+}
+
+static void *account_on(void *context)
+{
+	struct aggregate *aggregate = context;
+	uint32_t app = add_app(aggregate);
+
+	for (int i = 0; i < NR_EACH; i++) {
+		uint32_t address = aggregate_address(aggregate, PROFILE_ADDRESS_CODE, app, i % 50);
+		uint32_t stack = aggregate_stack(aggregate, PROFILE_NONE, address);
+
+		aggregate_heap_site(
+			aggregate, &(struct profile_heap_site){ .stack = stack, .allocations = i });
+		aggregate_quality(aggregate, PROFILE_BOUNDED, "", 1);
+	}
+	return NULL;
+}
+
+/* What a flush brings must refer only to what it or an earlier one brought. */
+static void assert_complete(const struct kept *all)
+{
+	vec_each(&all->stacks, stack) cr_assert_lt(stack->address, all->addresses.nr);
+	vec_each(&all->samples, sample) cr_assert_lt(sample->stack, all->stacks.nr);
+	vec_each(&all->heap_sites, site) cr_assert_lt(site->stack, all->stacks.nr);
+}
+
+/* Of several rows for the same stack the last one counts. */
+static uint64_t sum_of_totals(const struct kept *all)
+{
+	uint64_t of_stack[1000] = { 0 }, sum = 0;
+
+	vec_each(&all->totals, total) of_stack[total->stack] = total->samples;
+	for (int i = 0; i < 1000; i++)
+		sum += of_stack[i];
+	return sum;
+}
+
+Test(aggregate, loses_nothing_between_two_threads_and_a_flusher)
+{
+	struct aggregate *aggregate = aggregate_new();
+	struct kept all = { 0 };
+	pthread_t sampler, accountant;
+
+	pthread_create(&sampler, NULL, sample_on, aggregate);
+	pthread_create(&accountant, NULL, account_on, aggregate);
+	for (int i = 0; i < 50; i++) {
+		aggregate_flush(aggregate, &sink, &all);
+		assert_complete(&all);
+	}
+	pthread_join(sampler, NULL);
+	pthread_join(accountant, NULL);
+	aggregate_flush(aggregate, &sink, &all);
+	assert_complete(&all);
+
+	cr_assert_eq(all.modules.nr, 1);
+	cr_assert_eq(all.addresses.nr, 100);
+	cr_assert_eq(all.samples.nr, NR_EACH);
+	cr_assert_eq(sum_of_totals(&all), NR_EACH);
+	cr_assert_eq(vec_last(&all.quality)->count, NR_EACH);
+	kept_release(&all);
+	aggregate_free(aggregate);
+}
