@@ -43,6 +43,8 @@ struct command {
 	int usage_status; /* for bad usage: STATUS_USAGE or STATUS_OURS */
 };
 
+int cmd_stat(int argc, char **argv);
+
 /* Prints "cprof: message" and the hint to stderr.  The exit status: STATUS_USAGE for ERR_USAGE,
  * else STATUS_FAILED; STATUS_OURS always, if that is the command's for bad usage. */
 int fail(const struct error *err);

@@ -18,6 +18,8 @@
 #include "cmd/version.h"
 
 static const struct command commands[] = {
+	{ "stat", cmd_stat, "run a program and count: cycles, instructions, misses, faults",
+	  STATUS_OURS },
 	{ 0 },
 };
 

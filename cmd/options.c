@@ -54,6 +54,12 @@ static error_t parse_common(int key, char *argument, struct argp_state *state)
 static const struct argp common_parser = { .options = common_table, .parser = parse_common };
 const struct argp_child options_common[] = { { &common_parser, 0, NULL, 0 }, { 0 } };
 
+char *options_help_filter(int key, const char *text, void *input)
+{
+	(void)input;
+	return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)text;
+}
+
 static void reject_domains(const char *domains)
 {
 	struct error err = ERROR_INIT;

@@ -16,6 +16,7 @@ import json
 import os
 import pwd
 import shutil
+import signal
 import sqlite3
 import subprocess
 import tempfile
@@ -143,6 +144,17 @@ def has_pmu():
 
 def paranoid():
     return int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
+
+
+@pytest.fixture(autouse=True)
+def time_limit():
+    """A test that hangs fails instead."""
+    def give_up(number, frame):
+        raise TimeoutError(f"not done within {TIME_LIMIT_S} s")
+    signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(TIME_LIMIT_S)
+    yield
+    signal.alarm(0)
 
 
 @pytest.fixture(scope="session")

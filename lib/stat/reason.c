@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#include "stat/reason.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+
+char *reason_refused(const struct access *access, int errno_value, const struct event_type *type,
+		     enum profile_status *status)
+{
+	struct error err = ERROR_INIT;
+	int code;
+
+	/* Without a PMU all hardware events are missing for one reason: it is told once. */
+	if (!access->has_pmu && errno_value == ENOENT && !event_type_is_software(type))
+		type = event_type_find("cycles");
+	code = access_explain(access, errno_value, type, &err);
+	*status = code == ERR_REFUSED ? PROFILE_NOT_PERMITTED : PROFILE_NOT_SUPPORTED;
+	return *err.hint ? xasprintf("%s; %s", err.message, err.hint) : xstrdup(err.message);
+}
+
+char *reason_kernel_refused(const struct access *access, enum profile_status *status)
+{
+	*status = PROFILE_NOT_PERMITTED;
+	return xasprintf("perf shows what happens in the kernel to privileged users only "
+			 "(kernel.perf_event_paranoid is %d); as root: sysctl "
+			 "kernel.perf_event_paranoid=1, or: setcap cap_perfmon+ep on cprof",
+			 access->paranoid);
+}
+
+char *reason_never_scheduled(void)
+{
+	return xstrdup("the counters were never free for it: taken by another program or by the "
+		       "NMI watchdog (as root: sysctl kernel.nmi_watchdog=0), or the run was too "
+		       "short for taking turns, or the program gained privileges at its exec");
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run - runs a program to its end, while signals sent to us reach it.
+ *
+ *	run_begin(&run, arguments, &err);	// the process is there, the program not yet
+ *	open_counters(run.launch.pid);
+ *	run_to_end(&run, &err);
+ *	run_release(&run);
+ *
+ * ^C and what else the terminal sends goes to the program anyway.  SIGTERM, SIGHUP, SIGQUIT and
+ * SIGINT that somebody sent to us are passed on; at the second SIGTERM, SIGHUP or SIGQUIT we stop
+ * waiting and leave the program running.
+ */
+#ifndef STAT_RUN_H
+#define STAT_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include "base/error.h"
+#include "record/target/launch.h"
+
+struct run {
+	struct launch launch;
+	struct launch_inheritance inheritance;
+
+	/* After run_to_end(): */
+	int64_t wall_ns;     /* from the release of the program to its end */
+	struct rusage usage; /* of it and of what it waited for */
+	int exit_status;     /* -1: not ended by exit */
+	int signal;	     /* that ended it; 0: none */
+	bool left_running;
+};
+
+int run_begin(struct run *run, char *const *arguments, struct error *err);
+/* Negative if the program could not be executed: run->launch.status is what a shell would say. */
+int run_to_end(struct run *run, struct error *err);
+/* Our signals as they were.  Ends a program that was never released. */
+void run_release(struct run *run);
+
+#endif

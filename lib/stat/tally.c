@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "stat/tally.h"
+
+#include <math.h>
+
+/* Below this share of the time a value is called extrapolated. */
+#define COUNTED_THROUGHOUT 0.99
+
+static double coverage_of(const struct reading *reading)
+{
+	if (reading->enabled_ns <= 0)
+		return reading->running_ns > 0 || reading->count > 0;
+	return fmin(reading->running_ns / reading->enabled_ns, 1);
+}
+
+static enum profile_status status_of(double coverage)
+{
+	if (coverage <= 0)
+		return PROFILE_NOT_COUNTED;
+	return coverage < COUNTED_THROUGHOUT ? PROFILE_SCALED : PROFILE_COUNTED;
+}
+
+static void add_ratio(double *part, double *whole, double count, double of)
+{
+	if (isnan(of))
+		return;
+	*part += count;
+	*whole += of;
+}
+
+void tally_add(struct tally *tally, const struct reading *reading)
+{
+	double coverage = coverage_of(reading);
+	enum profile_status status = status_of(coverage);
+
+	stats_add(&tally->coverage, coverage);
+	if (status > tally->status)
+		tally->status = status;
+	if (status == PROFILE_NOT_COUNTED)
+		return;
+	stats_add(&tally->value, reading->count / coverage);
+	add_ratio(&tally->per_instruction.part, &tally->per_instruction.whole, reading->count,
+		  reading->instructions);
+	add_ratio(&tally->to_partner.part, &tally->to_partner.whole, reading->count,
+		  reading->partner);
+}
+
+static double ratio(double part, double whole)
+{
+	return whole > 0 ? part / whole : NAN;
+}
+
+void tally_result(const struct tally *tally, struct stat_event *event)
+{
+	event->value = tally->value;
+	event->status = tally->status;
+	/* Of several runs some may have counted: then the mean is of those, and said so. */
+	if (event->status == PROFILE_NOT_COUNTED && event->value.nr)
+		event->status = PROFILE_SCALED;
+	event->coverage = stats_mean(&tally->coverage);
+	event->per_1k_instructions =
+		1000 * ratio(tally->per_instruction.part, tally->per_instruction.whole);
+	event->ratio = ratio(tally->to_partner.part, tally->to_partner.whole);
+}

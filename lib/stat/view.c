@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+#include "stat/view.h"
+
+const struct stat_view stat_views[STAT_NR_VIEWS] = {
+	[STAT_TEXT] = { "text", text_print },
+	[STAT_JSON] = { "json", json_print },
+};
