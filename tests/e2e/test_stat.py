@@ -58,7 +58,8 @@ def test_page_faults_are_those_of_the_program(runner, programs):
     few = events_of(stat(runner, programs / "pages", "0"))
     many = events_of(stat(runner, programs / "pages", "5000"))
     for name in ("page-faults", "minor-faults"):
-        assert 5000 <= many[name]["mean"] - few[name]["mean"] <= 5100
+        # the loader's own faults vary with the page cache
+        assert 4950 <= many[name]["mean"] - few[name]["mean"] <= 5050
     assert many["max-rss"]["mean"] - few["max-rss"]["mean"] > 4900 * os.sysconf("SC_PAGE_SIZE") * 0.9
 
 
