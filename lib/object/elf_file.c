@@ -77,6 +77,9 @@ static void read_segment(struct elf_file *file, Elf *elf, const GElf_Phdr *phdr)
 	case PT_LOAD:
 		add_load(file, phdr);
 		break;
+	case PT_INTERP:
+		file->has_interpreter = true;
+		break;
 	case PT_NOTE:
 		read_notes(file, elf, phdr);
 		break;
