@@ -54,8 +54,9 @@
 
 #define vec_last(vec) (&(vec)->at[(vec)->nr - 1])
 
-#define vec_each(vec, item) \
-	for (__typeof__((vec)->at[0]) *item = (vec)->at; item && item < (vec)->at + (vec)->nr; item++)
+#define vec_each(vec, item)                                                                    \
+	for (__typeof__((vec)->at[0]) *item = (vec)->at; item && item < (vec)->at + (vec)->nr; \
+	     item++)
 
 #define vec_free(vec)                        \
 	do {                                 \

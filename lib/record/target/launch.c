@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/log.h"
 
 void launch_remember(struct launch_inheritance *inheritance)
@@ -125,6 +127,45 @@ static int explain(struct launch *launch, int error, struct error *err)
 				  "mount options",
 				  program);
 	return -error;
+}
+
+/* The errno of executing this path, as far as it shows without doing so; 0: none. */
+static int check_path(const char *path)
+{
+	if (access(path, F_OK) < 0)
+		return errno;
+	return is_directory(path) || access(path, X_OK) < 0 ? EACCES : 0;
+}
+
+/* As execvp() looks: the first that can be executed; what cannot only counts if there is none. */
+static int check_folders(const char *program)
+{
+	const char *path = getenv("PATH");
+	char *folders = xstrdup(path ? path : "/bin:/usr/bin"), *rest = folders, *folder;
+	int result = ENOENT;
+
+	while (result && (folder = strsep(&rest, ":"))) {
+		char *file = xasprintf("%s/%s", *folder ? folder : ".", program);
+		int error = check_path(file);
+
+		if (!error || error == EACCES)
+			result = error;
+		free(file);
+	}
+	free(folders);
+	return result;
+}
+
+int launch_check(struct launch *launch, const char *program, struct error *err)
+{
+	int error = strchr(program, '/') ? check_path(program) : check_folders(program);
+
+	*launch = (struct launch){ .pid = -1,
+				   .release_fd = -1,
+				   .error_fd = -1,
+				   .program = program,
+				   .status = LAUNCH_STATUS_OURS };
+	return error ? explain(launch, *program ? error : ENOENT, err) : 0;
 }
 
 int launch_exec(struct launch *launch, struct error *err)

@@ -56,6 +56,9 @@ struct launch {
 	int status; /* of ours, after launch_exec() failed: 125, 126 or 127 */
 };
 
+/* What launch_exec() would say of a program that is not there, or not executable, beforehand. */
+int launch_check(struct launch *launch, const char *program, struct error *err);
+
 /* Leaves nothing behind on failure. */
 int launch_fork(struct launch *launch, const struct launch_config *config, struct error *err);
 

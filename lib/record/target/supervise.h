@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * supervise - waits for the program, and does what signals ask for meanwhile.
+ *
+ *	supervise_begin(&supervisor, &err);	// before any thread: signals come here from now on
+ *	...
+ *	switch (supervise_wait(&supervisor, pid, other_fd)) {
+ *	case SUPERVISE_ENDED:		// supervisor.wait_status
+ *	case SUPERVISE_LEAVE:		// asked twice to stop: leave the program running
+ *	case SUPERVISE_COMMIT:		// SIGUSR1; call again
+ *	case SUPERVISE_OTHER:		// other_fd is readable; call again
+ *	}
+ *	supervise_end(&supervisor);
+ *
+ * What the terminal sends (^C, ^\, hangup) has reached the program too, as long as it is in our
+ * process group.  What others send to us alone (SIGTERM, SIGHUP, SIGQUIT, SIGINT) is passed on to
+ * it.
+ */
+#ifndef RECORD_TARGET_SUPERVISE_H
+#define RECORD_TARGET_SUPERVISE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+enum supervise_event {
+	SUPERVISE_ENDED,
+	SUPERVISE_LEAVE,
+	SUPERVISE_COMMIT,
+	SUPERVISE_OTHER,
+};
+
+struct supervisor {
+	int signal_fd;
+	uint64_t asked_ns; /* when the last signal was passed on; 0: none yet */
+	uint64_t ended_ns; /* when the program was seen to have ended */
+	int wait_status;
+};
+
+int supervise_begin(struct supervisor *supervisor, struct error *err);
+/* Signals stay blocked: launch_restore() brings back what was. */
+void supervise_end(struct supervisor *supervisor);
+
+/* other_fd: -1 for none. */
+enum supervise_event supervise_wait(struct supervisor *supervisor, pid_t pid, int other_fd);
+
+#endif
