@@ -36,7 +36,7 @@ struct merge_entry {
 	int source;	 /* the caller's; 0 at first */
 	void *context;	 /* the caller's; NULL at first */
 	size_t size;
-	struct perf_event_header header; /* a copy, `size` bytes */
+	_Alignas(8) struct perf_event_header header; /* a copy, `size` bytes */
 };
 
 struct merge {

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rings - the rings of all CPUs, as large as the kernel lets us lock memory.
+ *
+ *	struct rings rings;
+ *
+ *	rings_open(&rings, events, &err);
+ *	for (size_t i = 0; i < rings.nr; i++)
+ *		read(&rings.side[i], &rings.data[i]);
+ *	rings_close(&rings);
+ *
+ * Two on each CPU: a small one for what must not be lost (mappings, names, forks, exits), which
+ * samples cannot fill up, and one for samples.  What a user may lock is limited
+ * (kernel.perf_event_mlock_kb a CPU, RLIMIT_MEMLOCK), so the largest size that all CPUs can have is
+ * found by trying.
+ */
+#ifndef RECORD_RING_RINGS_H
+#define RECORD_RING_RINGS_H
+
+#include "base/error.h"
+#include "record/events/events.h"
+#include "record/ring/ring.h"
+
+struct rings {
+	struct ring *side, *data; /* nr each */
+	size_t nr;
+	size_t data_bytes; /* of each data ring */
+};
+
+int rings_open(struct rings *rings, const struct events *events, struct error *err);
+void rings_close(struct rings *rings);
+
+#endif
