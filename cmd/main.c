@@ -18,6 +18,7 @@
 #include "cmd/version.h"
 
 static const struct command commands[] = {
+	{ "record", cmd_record, "run a program and record its CPU time and heap", STATUS_OURS },
 	{ "stat", cmd_stat, "run a program and count: cycles, instructions, misses, faults",
 	  STATUS_OURS },
 	{ 0 },

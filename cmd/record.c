@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/record.h"
+
+#include <argp.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "cmd/terminal.h"
+
+static const char doc[] =
+	"Run PROG once and record where its CPU time goes and what its heap does, in one file.\v"
+	"The program keeps its input, output, terminal and signals, and its exit status is that of "
+	"cprof: 125 if cprof itself fails, 126 if PROG cannot be run, 127 if it is not found.  The "
+	"profile that was there before is kept as FILE.old.\n\n"
+	"example:\n"
+	"  cprof record ./app --size 3\n"
+	"  cprof report\n";
+
+enum {
+	KEY_STACK_SIZE = 256,
+	KEY_HEAP,
+	KEY_CPU,
+	KEY_NO_SYMBOLS,
+};
+
+static const struct argp_option table[] = {
+	{ "output", 'o', "FILE", 0, "write the profile to FILE (cprof.data)", 0 },
+	{ "frequency", 'F', "HZ", 0, "samples a second of CPU time (997)", 0 },
+	{ "count", 'c', "N", 0, "a sample every N events, not by frequency", 0 },
+	{ "events", 'e', "LIST", 0, "sample these events; the first one leads", 0 },
+	{ "call-graph", 'g', "HOW", 0, "stacks: auto, dwarf, fp or none", 0 },
+	{ "stack-size", KEY_STACK_SIZE, "BYTES", 0, "of the stack, looked at for a sample (16K)",
+	  0 },
+	{ "heap", KEY_HEAP, "MODE", 0, "exact, or off", 0 },
+	{ "cpu", KEY_CPU, "MODE", 0, "on, or off", 0 },
+	{ "no-symbols", KEY_NO_SYMBOLS, NULL, 0, "do not look up names; see cprof symbolize", 0 },
+	{ 0 },
+};
+
+struct record_options {
+	struct common_options common;
+	struct record_config config;
+	bool no_symbols;
+};
+
+static enum record_call_graph call_graph_option(struct argp_state *state, const char *value)
+{
+	static const char *const names[] = { "auto", "dwarf", "fp", "none", NULL };
+	static const enum record_call_graph values[] = { RECORD_STACKS_AUTO, RECORD_STACKS_DWARF,
+							 RECORD_STACKS_FRAME_POINTERS,
+							 RECORD_STACKS_NONE };
+
+	return values[option_choice(state, "--call-graph", value, names)];
+}
+
+static enum record_side side_option(struct argp_state *state, const char *option, const char *on,
+				    const char *value)
+{
+	const char *const names[] = { "off", on, NULL };
+
+	return option_choice(state, option, value, names) ? RECORD_REQUIRED : RECORD_OFF;
+}
+
+static uint32_t stack_size_option(struct argp_state *state, const char *value)
+{
+	uint64_t bytes = option_size(state, "--stack-size", value);
+
+	if (bytes < 512 || bytes > RECORD_STACK_BYTES_MAX)
+		argp_error(state, "--stack-size: from 512 to %d bytes", RECORD_STACK_BYTES_MAX);
+	return (uint32_t)bytes & ~7U;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct record_options *options = state->input;
+	struct record_config *config = &options->config;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &options->common;
+		return 0;
+	case 'o':
+		config->output = argument;
+		return 0;
+	case 'F':
+		config->frequency_hz =
+			(uint32_t)option_unsigned(state, "--frequency", argument, 1, 1000000);
+		return 0;
+	case 'c':
+		config->period = option_unsigned(state, "--count", argument, 1, INT64_MAX);
+		return 0;
+	case 'e':
+		config->events = argument;
+		return 0;
+	case 'g':
+		config->call_graph = call_graph_option(state, argument);
+		return 0;
+	case KEY_STACK_SIZE:
+		config->stack_bytes = stack_size_option(state, argument);
+		return 0;
+	case KEY_HEAP:
+		config->heap = side_option(state, "--heap", "exact", argument);
+		return 0;
+	case KEY_CPU:
+		config->cpu = side_option(state, "--cpu", "on", argument);
+		return 0;
+	case KEY_NO_SYMBOLS:
+		options->no_symbols = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		config->arguments = state->argv + state->next - 1;
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_END:
+		if (!config->arguments)
+			argp_error(state, "which program shall be run?");
+		if (config->frequency_hz && config->period)
+			argp_error(state, "--frequency and --count exclude each other");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* The shim lies beside cprof where it was built, in a folder of its own where it was installed. */
+static char *find_shim(void)
+{
+	char self[PATH_MAX];
+	ssize_t nr = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *beside, *found;
+
+	self[nr < 0 ? 0 : nr] = '\0';
+	beside = xasprintf("%.*s/libcprof-heap.so", (int)(strrchr(self, '/') - self), self);
+	found = realpath(beside, NULL);
+	free(beside);
+	return found ? found : realpath(CPROF_LIBDIR "/libcprof-heap.so", NULL);
+}
+
+/* The options as they were given, for whoever reads the profile later. */
+static char *join_options(char **argv, char *const *program)
+{
+	char *joined = xstrdup("");
+
+	for (char **option = argv + 1; option < (char **)program; option++) {
+		char *longer = xasprintf("%s%s%s", joined, *joined ? " " : "", *option);
+
+		free(joined);
+		joined = longer;
+	}
+	return joined;
+}
+
+static void print_message(void *context, const char *message, const char *hint)
+{
+	(void)context;
+	warn("%s", message);
+	if (*hint)
+		warn("%s", hint);
+}
+
+static int report_left(const struct record_result *result)
+{
+	warn("the program still runs: its pid is %d", (int)result->left);
+	return result->status;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	static const struct argp parser = { table, parse, "PROG [ARG...]", doc, OPTIONS_COMMON,
+					    NULL,  NULL };
+	struct record_options options = { .config = { .output = "cprof.data",
+						      .message = print_message } };
+	struct error err = ERROR_INIT;
+	struct record_result result;
+	struct record *record;
+	char *shim, *given;
+
+	options_parse(&parser, argc, argv, &options, &options.common);
+	options.config.shim = shim = find_shim();
+	options.config.options = given = join_options(argv, options.config.arguments);
+
+	if (record_run(&record, &options.config, &result, &err) < 0)
+		fail(&err);
+	if (result.left)
+		report_left(&result);
+	record_free(record);
+	free(shim);
+	free(given);
+	return result.status;
+}

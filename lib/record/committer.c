@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/committer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "store/writer.h"
+
+enum {
+	COMMIT_EVERY_S = 1,
+};
+
+struct committer {
+	struct writer *writer; /* the thread's, while it runs */
+	struct aggregate *aggregate;
+	struct profile_run run;
+	int failed_fd;
+
+	pthread_t thread;
+	bool is_running;
+
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t wake;
+	bool now, stop;
+	bool failed;
+	struct error error;
+};
+
+/* --- rows into the file: the writer's functions take it as first argument ---------------------*/
+
+#define PUT(what)                                                               \
+	static void put_##what(void *context, const struct profile_##what *row) \
+	{                                                                       \
+		writer_put_##what(context, row);                                \
+	}
+
+PUT(module)
+PUT(address)
+PUT(stack)
+PUT(process)
+PUT(thread)
+PUT(event)
+PUT(sample)
+PUT(total)
+PUT(heap)
+PUT(heap_site)
+PUT(quality)
+
+static const struct aggregate_sink sink = {
+	.module = put_module,
+	.address = put_address,
+	.stack = put_stack,
+	.process = put_process,
+	.thread = put_thread,
+	.event = put_event,
+	.sample = put_sample,
+	.total = put_total,
+	.heap = put_heap,
+	.heap_site = put_heap_site,
+	.quality = put_quality,
+};
+
+static int64_t since_start_us(const struct profile_run *run)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec - run->start_monotonic_ns) / 1000;
+}
+
+static int commit(struct committer *committer, struct error *err)
+{
+	/* Of a recording in progress, what is true at this commit. */
+	if (!committer->run.complete)
+		committer->run.wall_us = since_start_us(&committer->run);
+	writer_begin(committer->writer);
+	writer_put_run(committer->writer, &committer->run);
+	aggregate_flush(committer->aggregate, &sink, committer->writer);
+	return writer_commit(committer->writer, err);
+}
+
+/* --- the thread -------------------------------------------------------------------------------*/
+
+static struct timespec next_time(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	time.tv_sec += COMMIT_EVERY_S;
+	return time;
+}
+
+/* False: stop. */
+static bool wait_for_next(struct committer *committer)
+{
+	struct timespec until = next_time();
+	bool stop;
+	int timeout = 0;
+
+	pthread_mutex_lock(&committer->lock);
+	while (!committer->now && !committer->stop && timeout != ETIMEDOUT)
+		timeout = pthread_cond_timedwait(&committer->wake, &committer->lock, &until);
+	committer->now = false;
+	stop = committer->stop;
+	pthread_mutex_unlock(&committer->lock);
+	return !stop;
+}
+
+static void fail(struct committer *committer, const struct error *error)
+{
+	pthread_mutex_lock(&committer->lock);
+	committer->failed = true;
+	committer->error = *error;
+	pthread_mutex_unlock(&committer->lock);
+	eventfd_write(committer->failed_fd, 1);
+}
+
+static void *committer_thread(void *context)
+{
+	struct committer *committer = context;
+	struct error error = ERROR_INIT;
+
+	while (wait_for_next(committer)) {
+		if (commit(committer, &error) < 0) {
+			fail(committer, &error);
+			break;
+		}
+	}
+	return NULL;
+}
+
+int committer_open(struct committer **result, const char *path, struct aggregate *aggregate,
+		   struct error *err)
+{
+	struct committer *committer = xcalloc(1, sizeof(*committer));
+	pthread_condattr_t monotonic;
+	int ret;
+
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&committer->wake, &monotonic);
+	pthread_mutex_init(&committer->lock, NULL);
+	committer->aggregate = aggregate;
+	committer->failed_fd = eventfd(0, EFD_CLOEXEC);
+	ret = committer->failed_fd < 0 ? error_errno(err, errno, "make an eventfd")
+				       : writer_open(&committer->writer, path, err);
+	if (ret < 0) {
+		committer_close(committer);
+		committer = NULL;
+	}
+	*result = committer;
+	return ret;
+}
+
+void committer_close(struct committer *committer)
+{
+	if (!committer)
+		return;
+	writer_close(committer->writer);
+	if (committer->failed_fd >= 0)
+		close(committer->failed_fd);
+	pthread_cond_destroy(&committer->wake);
+	pthread_mutex_destroy(&committer->lock);
+	free(committer);
+}
+
+const char *committer_path(const struct committer *committer)
+{
+	return writer_path(committer->writer);
+}
+
+int committer_start(struct committer *committer, const struct profile_run *run, struct error *err)
+{
+	int error;
+
+	committer->run = *run;
+	/* A file that cannot be written should show before the program starts. */
+	if (commit(committer, err) < 0)
+		return err ? err->code : ERR_INTERNAL;
+	error = pthread_create(&committer->thread, NULL, committer_thread, committer);
+	if (error)
+		return error_errno(err, error, "start a thread");
+	pthread_setname_np(committer->thread, "cprof-writer");
+	committer->is_running = true;
+	return 0;
+}
+
+static void tell(struct committer *committer, bool *flag)
+{
+	pthread_mutex_lock(&committer->lock);
+	*flag = true;
+	pthread_cond_signal(&committer->wake);
+	pthread_mutex_unlock(&committer->lock);
+}
+
+void committer_now(struct committer *committer)
+{
+	tell(committer, &committer->now);
+}
+
+int committer_failed_fd(const struct committer *committer)
+{
+	return committer->failed_fd;
+}
+
+bool committer_error(struct committer *committer, struct error *err)
+{
+	bool failed;
+
+	pthread_mutex_lock(&committer->lock);
+	failed = committer->failed;
+	if (failed && err)
+		*err = committer->error;
+	pthread_mutex_unlock(&committer->lock);
+	return failed;
+}
+
+int committer_finish(struct committer *committer, const struct profile_run *run, struct error *err)
+{
+	if (committer->is_running) {
+		tell(committer, &committer->stop);
+		pthread_join(committer->thread, NULL);
+		committer->is_running = false;
+	}
+	committer->run = *run;
+	if (committer_error(committer, err))
+		return err ? err->code : ERR_INTERNAL;
+	return commit(committer, err);
+}

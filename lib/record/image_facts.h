@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * image_facts - what can be known of a program that a process just started to execute.
+ *
+ *	struct image_facts facts;
+ *
+ *	image_facts_read(&facts, pid);		// at once: the process may be gone soon
+ *	use(facts.executable, facts.arguments);
+ *	image_facts_release(&facts);
+ */
+#ifndef RECORD_IMAGE_FACTS_H
+#define RECORD_IMAGE_FACTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct image_facts {
+	char *executable; /* path; NULL: not known */
+	char **arguments; /* NULL: not known */
+	size_t nr_arguments;
+	char *untracked_reason; /* why its heap cannot be accounted; NULL: no reason is known */
+};
+
+void image_facts_read(struct image_facts *facts, int32_t pid);
+void image_facts_release(struct image_facts *facts);
+
+#endif

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/record.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "record/aggregate/aggregate.h"
+#include "record/committer.h"
+#include "record/processes.h"
+#include "record/sampler.h"
+#include "record/target/environment.h"
+#include "record/target/launch.h"
+#include "record/target/supervise.h"
+
+struct record {
+	const struct record_config *config;
+	struct event_types events;
+	struct launch_inheritance inheritance;
+	struct supervisor supervisor;
+	struct environment environment;
+	struct launch launch;
+
+	struct aggregate *aggregate;
+	struct processes *processes;
+	struct sampler *sampler;	  /* NULL: no CPU side */
+	struct heap_collector *collector; /* NULL: no heap side */
+	struct committer *committer;
+
+	struct utsname host;
+	char *cpu_model;
+	struct profile_run run;
+	struct error cpu_refused, heap_refused; /* why a side is missing */
+	int64_t released_ns;			/* when the program began */
+	int64_t cpu_used_us;			/* by us, then */
+};
+
+static int64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int64_t cpu_used_us(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return (int64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
+	       usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
+}
+
+static void say(const struct record *record, const struct error *error)
+{
+	if (record->config->message)
+		record->config->message(record->config->context, error->message, error->hint);
+}
+
+/* --- what is told of the recording as a whole -------------------------------------------------*/
+
+static char *read_cpu_model(void)
+{
+	FILE *file = fopen("/proc/cpuinfo", "re");
+	char line[512], model[256];
+	char *found = NULL;
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		if (sscanf(line, "model name : %255[^\n]", model) == 1)
+			found = xstrdup(model);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static void describe(struct record *record)
+{
+	uname(&record->host);
+	record->cpu_model = read_cpu_model();
+	record->run = (struct profile_run){
+		.cprof_version = CPROF_VERSION,
+		.host = record->host.nodename,
+		.kernel = record->host.release,
+		.cpu_model = record->cpu_model,
+		.nr_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+		.start_realtime_us = now_ns(CLOCK_REALTIME) / 1000,
+		.start_monotonic_ns = now_ns(CLOCK_MONOTONIC),
+		.options = record->config->options,
+		.exit_status = -1,
+		.heap_mode = record->config->heap == RECORD_OFF ? "off" : "exact",
+	};
+}
+
+/* --- the sides --------------------------------------------------------------------------------*/
+
+static struct sampling choose_sampling(const struct record_config *config)
+{
+	static const enum call_graph walks[] = {
+		[RECORD_STACKS_AUTO] = CALL_GRAPH_STACKS,
+		[RECORD_STACKS_DWARF] = CALL_GRAPH_STACKS,
+		[RECORD_STACKS_FRAME_POINTERS] = CALL_GRAPH_FRAME_POINTERS,
+		[RECORD_STACKS_NONE] = CALL_GRAPH_NONE,
+	};
+
+	return (struct sampling){
+		.frequency_hz = config->frequency_hz ? config->frequency_hz : SAMPLING_FREQUENCY_HZ,
+		.period = config->period,
+		.call_graph = walks[config->call_graph],
+		.stack_bytes = config->stack_bytes ? config->stack_bytes : SAMPLING_STACK_BYTES,
+	};
+}
+
+static void tell_substitution(struct record *record)
+{
+	if (record->run.cpu_reason)
+		aggregate_quality(record->aggregate, PROFILE_SUBSTITUTED, record->run.cpu_reason,
+				  1);
+}
+
+/* Once the program has a pid. */
+static void open_cpu_side(struct record *record)
+{
+	const struct record_config *config = record->config;
+	const struct sampler_config sampler = {
+		.events = &record->events,
+		.sampling = choose_sampling(config),
+		.shim = config->shim,
+		.aggregate = record->aggregate,
+		.start_ns = record->run.start_monotonic_ns,
+	};
+
+	if (config->cpu == RECORD_OFF) {
+		record->run.cpu_reason = "not asked for (--cpu=off)";
+		return;
+	}
+	if (sampler_open(&record->sampler, &sampler, record->launch.pid, &record->cpu_refused) <
+	    0) {
+		record->run.cpu_reason = record->cpu_refused.message;
+		return;
+	}
+	record->run.cpu_on = true;
+	record->run.cpu_reason = sampler_reason(record->sampler);
+	record->run.user_only = sampler_user_only(record->sampler);
+	tell_substitution(record);
+}
+
+/* Why the shim cannot be preloaded; NULL: it can. */
+static const char *shim_problem(const char *shim, struct error *err)
+{
+	if (!shim) {
+		error_set(err, ERR_UNSUPPORTED, "libcprof-heap.so was not found");
+		error_hint(err, "it belongs beside cprof, or into " CPROF_LIBDIR);
+		return err->message;
+	}
+	/* LD_PRELOAD has no way to quote. */
+	if (strpbrk(shim, " :")) {
+		error_set(err, ERR_UNSUPPORTED,
+			  "%s cannot be preloaded: there is a space or colon in its path", shim);
+		error_hint(err, "install cprof in another folder");
+		return err->message;
+	}
+	return NULL;
+}
+
+static int open_collector(struct record *record, struct error *err)
+{
+	if (shim_problem(record->config->shim, err))
+		return err->code;
+	return error_set(err, ERR_UNSUPPORTED, "this build has no collector yet");
+}
+
+/* Before the program is started: it is told by its environment. */
+static void open_heap_side(struct record *record)
+{
+	if (record->config->heap == RECORD_OFF) {
+		record->run.heap_reason = "not asked for (--heap=off)";
+		return;
+	}
+	if (open_collector(record, &record->heap_refused) < 0)
+		record->run.heap_reason = record->heap_refused.message;
+}
+
+static int refuse(const struct error *refused, const char *what, struct error *err)
+{
+	*err = *refused;
+	return error_prefix(err, "%s", what);
+}
+
+/* What is refused is said, and the program runs with the other side, unless it was asked for. */
+static int judge_sides(const struct record *record, struct error *err)
+{
+	static const char no_cpu[] = "no CPU samples", no_heap[] = "no heap figures";
+	const struct record_config *config = record->config;
+	bool cpu_refused = record->cpu_refused.code, heap_refused = record->heap_refused.code;
+	struct error said;
+
+	if (heap_refused && !record->sampler && !cpu_refused)
+		return refuse(&record->heap_refused, no_heap, err);
+	if (heap_refused && config->heap == RECORD_REQUIRED)
+		return refuse(&record->heap_refused, no_heap, err);
+	if (heap_refused) {
+		refuse(&record->heap_refused, no_heap, &said);
+		say(record, &said);
+	}
+	if (cpu_refused && (config->cpu == RECORD_REQUIRED || !record->collector))
+		return refuse(&record->cpu_refused, no_cpu, err);
+	if (cpu_refused) {
+		refuse(&record->cpu_refused, no_cpu, &said);
+		say(record, &said);
+	}
+	return 0;
+}
+
+/* --- the course of things ---------------------------------------------------------------------*/
+
+static int prepare(struct record *record, struct error *err)
+{
+	const struct record_config *config = record->config;
+	int ret;
+
+	if (config->cpu == RECORD_OFF && config->heap == RECORD_OFF)
+		return error_set(err, ERR_USAGE, "nothing to record: CPU and heap are both off");
+	ret = event_types_parse(&record->events,
+				config->events ? config->events : event_types_default, err);
+	if (ret >= 0)
+		ret = launch_check(&record->launch, config->arguments[0], err);
+	if (ret >= 0)
+		ret = supervise_begin(&record->supervisor, err);
+	if (ret >= 0)
+		ret = committer_open(&record->committer, config->output, record->aggregate, err);
+	if (ret >= 0)
+		open_heap_side(record);
+	return ret;
+}
+
+/* Up to where the program is about to run. */
+static int open_program(struct record *record, struct error *err)
+{
+	const struct launch_config launch = { .arguments = record->config->arguments,
+					      .environment = record->environment.at,
+					      .inheritance = &record->inheritance };
+	int ret = launch_fork(&record->launch, &launch, err);
+
+	if (ret < 0)
+		return ret;
+	open_cpu_side(record);
+	return judge_sides(record, err);
+}
+
+static int start(struct record *record, struct error *err)
+{
+	int ret = 0;
+
+	record->processes = processes_new(record->aggregate, record->run.start_monotonic_ns,
+					  record->sampler != NULL);
+	processes_start(record->processes, record->launch.pid, record->config->arguments,
+			(uint64_t)now_ns(CLOCK_MONOTONIC));
+	if (record->sampler)
+		ret = sampler_start(record->sampler, record->processes, err);
+	if (ret >= 0)
+		ret = committer_start(record->committer, &record->run, err);
+	record->cpu_used_us = cpu_used_us();
+	record->released_ns = now_ns(CLOCK_MONOTONIC);
+	if (ret >= 0)
+		ret = launch_exec(&record->launch, err);
+	return ret;
+}
+
+static void say_file_failed(struct record *record)
+{
+	struct error error = ERROR_INIT;
+
+	if (!committer_error(record->committer, &error))
+		return;
+	error_hint(&error, "the program goes on; what was recorded before is in %s",
+		   committer_path(record->committer));
+	say(record, &error);
+}
+
+static void wait_for_program(struct record *record, struct record_result *result)
+{
+	int failed_fd = committer_failed_fd(record->committer);
+
+	for (;;) {
+		switch (supervise_wait(&record->supervisor, record->launch.pid, failed_fd)) {
+		case SUPERVISE_ENDED:
+			return;
+		case SUPERVISE_LEAVE:
+			result->left = record->launch.pid;
+			return;
+		case SUPERVISE_COMMIT:
+			committer_now(record->committer);
+			break;
+		case SUPERVISE_OTHER:
+			say_file_failed(record);
+			failed_fd = -1;
+			break;
+		}
+	}
+}
+
+static void take_ending(struct record *record, struct record_result *result)
+{
+	int status = record->supervisor.wait_status;
+	int64_t end_ns = now_ns(CLOCK_MONOTONIC);
+
+	if (result->left) {
+		result->status = LAUNCH_STATUS_OURS;
+		aggregate_quality(record->aggregate, PROFILE_INTERRUPTED,
+				  "the recording was ended while the program still ran", 1);
+	} else {
+		end_ns = (int64_t)record->supervisor.ended_ns;
+		record->run.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+		record->run.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+		result->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+		processes_program_ended(record->processes, (uint64_t)end_ns, status);
+	}
+	record->run.wall_us = (end_ns - record->released_ns) / 1000;
+	processes_finish(record->processes, (uint64_t)end_ns, record->collector != NULL);
+}
+
+static void tell_overhead(struct record *record)
+{
+	int64_t used_us = cpu_used_us() - record->cpu_used_us;
+
+	aggregate_quality(record->aggregate, PROFILE_OVERHEAD,
+			  "microseconds of CPU time that cprof itself used meanwhile",
+			  used_us > 0 ? (uint64_t)used_us : 0);
+}
+
+static int finish(struct record *record, struct record_result *result, struct error *err)
+{
+	int ret;
+
+	sampler_finish(record->sampler);
+	take_ending(record, result);
+	tell_overhead(record);
+	record->run.heap_tracked = processes_any_tracked(record->processes);
+	if (record->collector && !record->run.heap_tracked)
+		record->run.heap_reason = processes_untracked_reason(record->processes);
+	record->run.complete = true;
+	ret = committer_finish(record->committer, &record->run, err);
+	result->is_whole = ret >= 0;
+	return ret;
+}
+
+static struct record *record_new(const struct record_config *config)
+{
+	struct record *record = xcalloc(1, sizeof(*record));
+
+	record->config = config;
+	record->launch = (struct launch){
+		.pid = -1, .release_fd = -1, .error_fd = -1, .status = LAUNCH_STATUS_OURS
+	};
+	record->supervisor.signal_fd = -1;
+	record->aggregate = aggregate_new();
+	launch_remember(&record->inheritance);
+	environment_copy(&record->environment, environ);
+	describe(record);
+	return record;
+}
+
+int record_run(struct record **handle, const struct record_config *config,
+	       struct record_result *result, struct error *err)
+{
+	struct record *record = *handle = record_new(config);
+	int ret = prepare(record, err);
+
+	*result = (struct record_result){ 0 };
+	if (ret >= 0)
+		ret = open_program(record, err);
+	if (ret >= 0)
+		ret = start(record, err);
+	if (ret >= 0) {
+		result->ran = true;
+		wait_for_program(record, result);
+		ret = finish(record, result, err);
+	} else {
+		result->status = record->launch.status;
+		launch_cancel(&record->launch);
+	}
+	if (record->committer)
+		result->path = committer_path(record->committer);
+	launch_restore(&record->inheritance);
+	return ret;
+}
+
+void record_free(struct record *record)
+{
+	if (!record)
+		return;
+	sampler_finish(record->sampler);
+	sampler_close(record->sampler);
+	committer_close(record->committer);
+	processes_free(record->processes);
+	aggregate_free(record->aggregate);
+	supervise_end(&record->supervisor);
+	environment_release(&record->environment);
+	event_types_release(&record->events);
+	free(record->cpu_model);
+	free(record);
+}
+
+int record_module_fd(void *record, const struct profile_module *module)
+{
+	const struct sampler *sampler = ((const struct record *)record)->sampler;
+
+	return sampler ? sampler_module_fd(sampler, module->id) : -1;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record - runs a program once and writes the profile of its CPU time and its heap.
+ *
+ *	struct record_config config = { .arguments = argv, .output = "cprof.data", ... };
+ *	struct record_result result;
+ *	struct record *record;
+ *
+ *	if (record_run(&record, &config, &result, &err) < 0)
+ *		return result.status;			// the program did not run
+ *	name(result.path, record_module_fd, record);	// files are still open
+ *	record_free(record);
+ *	return result.status;				// the program's own
+ *
+ * Joins the stages; each of them is in a folder of its own:
+ *
+ *	target ─ the program ──┬─ rings (events, ring) ─ order ─ stacks ──┐
+ *	                       │                                          ├─ aggregate ─ store
+ *	                       └─ heap shim ─ heap rings ─ heap model ────┘
+ *
+ * Four threads: this one (signals, the program), one reads perf's rings (sampler), one the heap's
+ * (heap/collector), one writes the file (committer).
+ */
+#ifndef RECORD_RECORD_H
+#define RECORD_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "store/profile.h"
+
+enum record_side {
+	RECORD_AUTO, /* if it can be had; what cannot is said */
+	RECORD_OFF,
+	RECORD_REQUIRED, /* without it the program is not started */
+};
+
+enum record_call_graph {
+	RECORD_STACKS_AUTO,
+	RECORD_STACKS_DWARF,
+	RECORD_STACKS_FRAME_POINTERS,
+	RECORD_STACKS_NONE,
+};
+
+enum {
+	RECORD_STACK_BYTES_MAX = 63 * 1024,
+};
+
+/* A zeroed struct with arguments and output is the default. */
+struct record_config {
+	char *const *arguments; /* of the program, itself first */
+	const char *output;
+	const char *options; /* as the user gave them, for the profile; NULL: none */
+
+	enum record_side cpu, heap;
+	const char *events;    /* NULL: the default group */
+	uint32_t frequency_hz; /* 0: 997 */
+	uint64_t period;       /* 0: by frequency */
+	enum record_call_graph call_graph;
+	uint32_t stack_bytes; /* 0: 16 KiB */
+	const char *shim;     /* path of libcprof-heap.so; NULL: it was not found */
+
+	/* Called by record_run()'s own thread, with what the user should know at once. */
+	void (*message)(void *context, const char *message, const char *hint);
+	void *context;
+};
+
+struct record_result {
+	int status;	  /* for exit(): the program's, 128 + N, or 125, 126, 127 */
+	bool ran;	  /* the program did */
+	pid_t left;	  /* it was left running, with this pid; 0: it ended */
+	const char *path; /* of the profile, where it really is; until record_free() */
+	bool is_whole;	  /* the profile was finished */
+};
+
+struct record;
+
+/* Negative: the program did not run, or the profile could not be finished; see result. */
+int record_run(struct record **record, const struct record_config *config,
+	       struct record_result *result, struct error *err);
+void record_free(struct record *record);
+
+/* For symbolize: the descriptor of this module of the profile, kept open, or -1. */
+int record_module_fd(void *record, const struct profile_module *module);
+
+#endif

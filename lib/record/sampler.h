@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sampler - the CPU side of a recording, and its thread.
+ *
+ *	if (sampler_open(&sampler, &config, pid, &err) < 0)	// pid has not executed yet
+ *		no_cpu_side(err.message);
+ *	sampler_start(sampler);
+ *	... the program runs ...
+ *	sampler_finish(sampler);
+ *	fd = sampler_module_fd(sampler, profile_module_id);	// kept open until close
+ *	sampler_close(sampler);
+ *
+ * The thread reads the rings, opens the files that are mapped at once, puts the records in order,
+ * and hands processes and samples on.
+ */
+#ifndef RECORD_SAMPLER_H
+#define RECORD_SAMPLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "record/aggregate/aggregate.h"
+#include "record/events/event_type.h"
+#include "record/events/sampling.h"
+#include "record/processes.h"
+
+struct sampler_config {
+	const struct event_types *events;
+	struct sampling sampling;
+	const char *shim; /* path of our own module, or NULL */
+	struct aggregate *aggregate;
+	int64_t start_ns;
+};
+
+struct sampler;
+
+/* ERR_REFUSED or ERR_UNSUPPORTED with the reason when nothing can be sampled.  config->events has
+ * to stay. */
+int sampler_open(struct sampler **sampler, const struct sampler_config *config, pid_t pid,
+		 struct error *err);
+void sampler_close(struct sampler *sampler);
+
+/* processes has to be there until sampler_finish(). */
+int sampler_start(struct sampler *sampler, struct processes *processes, struct error *err);
+/* Stops the events, takes what is in the rings, counts, and ends the thread. */
+void sampler_finish(struct sampler *sampler);
+
+/* Why something else than asked for is sampled; NULL: it is not. */
+const char *sampler_reason(const struct sampler *sampler);
+bool sampler_user_only(const struct sampler *sampler);
+
+/* Of the file that this module of the profile was mapped from; -1: not known, or not readable. */
+int sampler_module_fd(const struct sampler *sampler, uint32_t profile_module);
+
+#endif

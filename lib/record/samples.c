@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/samples.h"
+
+#include <string.h>
+
+#include "arch/perf_regs.h"
+#include "base/vec.h"
+#include "record/stacks/stacks.h"
+#include "unwind/end.h"
+
+struct samples {
+	struct samples_config config;
+	struct stacks *stacks;
+	struct stack stack;		    /* of the sample at hand */
+	VEC(struct profile_address) frames; /* of the sample at hand, leaf first; then turned */
+	VEC(uint32_t) ids;		    /* of modules, by module->id; PROFILE_NONE: not yet */
+	struct map modules;		    /* profile's id to struct module */
+	struct map anonymous;		    /* pid to profile's id */
+	uint32_t kernel, unknown;	    /* PROFILE_NONE: not yet */
+};
+
+struct samples *samples_new(const struct samples_config *config)
+{
+	struct samples *samples = xcalloc(1, sizeof(*samples));
+
+	samples->config = *config;
+	samples->stacks = stacks_new();
+	samples->kernel = samples->unknown = PROFILE_NONE;
+	return samples;
+}
+
+void samples_free(struct samples *samples)
+{
+	if (!samples)
+		return;
+	stacks_free(samples->stacks);
+	vec_free(&samples->frames);
+	vec_free(&samples->ids);
+	map_release(&samples->modules);
+	map_release(&samples->anonymous);
+	free(samples);
+}
+
+/* --- modules ----------------------------------------------------------------------------------*/
+
+static uint32_t special_module(struct samples *samples, uint32_t *id, enum profile_module_kind kind,
+			       const char *name)
+{
+	if (*id == PROFILE_NONE)
+		*id = aggregate_module(samples->config.aggregate,
+				       &(struct profile_module){ .kind = kind, .name = name });
+	return *id;
+}
+
+/* Generated code of one process has nothing to do with that of another. */
+static uint32_t anonymous_module(struct samples *samples, int32_t pid)
+{
+	bool added;
+	uint64_t *id = map_add(&samples->anonymous, (uint64_t)pid, &added);
+
+	if (added) {
+		char *name = xasprintf("[anon:%d]", (int)pid);
+
+		*id = aggregate_module(
+			samples->config.aggregate,
+			&(struct profile_module){ .kind = PROFILE_MODULE_ANONYMOUS, .name = name });
+		free(name);
+	}
+	return (uint32_t)*id;
+}
+
+static enum profile_module_kind kind_of(const struct samples *samples, const struct module *module)
+{
+	if (module->kind == MODULE_VDSO)
+		return PROFILE_MODULE_VDSO;
+	if (samples->config.shim && !strcmp(module->path, samples->config.shim))
+		return PROFILE_MODULE_SELF;
+	return PROFILE_MODULE_FILE;
+}
+
+static uint32_t new_module(struct samples *samples, const struct module *module)
+{
+	uint32_t id = aggregate_module(samples->config.aggregate,
+				       &(struct profile_module){
+					       .kind = kind_of(samples, module),
+					       .path = module->path,
+					       .name = module_name(module),
+					       .build_id = module->build_id,
+					       .open_path = module->open_path,
+					       .reason = module->reason,
+				       });
+
+	map_set(&samples->modules, id, (uintptr_t)module);
+	return id;
+}
+
+static uint32_t module_id(struct samples *samples, const struct module *module, int32_t pid)
+{
+	if (!module)
+		return special_module(samples, &samples->unknown, PROFILE_MODULE_UNKNOWN,
+				      "[unknown]");
+	if (module->kind == MODULE_ANONYMOUS)
+		return anonymous_module(samples, pid);
+	while (samples->ids.nr <= module->id)
+		vec_push(&samples->ids, PROFILE_NONE);
+	if (samples->ids.at[module->id] == PROFILE_NONE)
+		samples->ids.at[module->id] = new_module(samples, module);
+	return samples->ids.at[module->id];
+}
+
+const struct module *samples_module(const struct samples *samples, uint32_t profile_module)
+{
+	const uint64_t *module = map_find(&samples->modules, profile_module);
+
+	return module ? (const struct module *)(uintptr_t)*module : NULL;
+}
+
+/* --- frames -----------------------------------------------------------------------------------*/
+
+static void push(struct samples *samples, enum profile_address_kind kind, uint32_t module,
+		 uint64_t value)
+{
+	vec_push(&samples->frames,
+		 (struct profile_address){ .kind = kind, .module = module, .value = value });
+}
+
+static void push_kernel(struct samples *samples, uint64_t pc)
+{
+	push(samples, PROFILE_ADDRESS_CODE,
+	     special_module(samples, &samples->kernel, PROFILE_MODULE_KERNEL, "[kernel]"), pc);
+}
+
+static void push_user(struct samples *samples, const struct process *process, uint64_t pc)
+{
+	const struct mapping *mapping = space_find(&process->space, pc);
+
+	if (mapping)
+		push(samples, PROFILE_ADDRESS_CODE,
+		     module_id(samples, mapping->module, process->pid),
+		     mapping_address(mapping, pc));
+	else
+		push(samples, PROFILE_ADDRESS_CODE, module_id(samples, NULL, process->pid), pc);
+}
+
+/* Addresses of callers are those of the call. */
+static void push_chain(struct samples *samples, const struct process *process,
+		       const struct decoded_sample *sample)
+{
+	bool in_kernel = sample->in_kernel, is_leaf = true;
+
+	for (size_t i = 0; i < sample->nr_chain; i++) {
+		uint64_t pc = sample->chain[i];
+
+		if (pc >= PERF_CONTEXT_MAX) {
+			in_kernel = pc == PERF_CONTEXT_KERNEL;
+			/* Below system calls and interrupts the pc is exact again. */
+			is_leaf = pc == PERF_CONTEXT_USER || is_leaf;
+			continue;
+		}
+		if (in_kernel)
+			push_kernel(samples, is_leaf ? pc : pc - 1);
+		else
+			push_user(samples, process, is_leaf ? pc : pc - 1);
+		is_leaf = false;
+	}
+}
+
+static void tell_truncated(struct samples *samples, const char *module, const char *why)
+{
+	char *detail = xasprintf("%s: %s", module, why);
+
+	aggregate_quality(samples->config.aggregate, PROFILE_TRUNCATED, detail, 1);
+	free(detail);
+}
+
+static void push_truncated(struct samples *samples, enum unwind_end end, uint32_t event,
+			   const struct module *module, const char *why)
+{
+	push(samples, PROFILE_ADDRESS_TRUNCATED, PROFILE_NONE, end);
+	if (event == 0)
+		tell_truncated(samples, module ? module_name(module) : "[unknown]", why);
+}
+
+static void push_walk(struct samples *samples, const struct process *process,
+		      const struct decoded_sample *sample, uint32_t event)
+{
+	const struct stack *stack = &samples->stack;
+
+	for (size_t i = 0; i < stack->nr; i++) {
+		const struct stack_frame *frame = &stack->frames[i];
+
+		if (stack->elided && i == stack->elided_at)
+			push(samples, PROFILE_ADDRESS_ELIDED, PROFILE_NONE, stack->elided);
+		push(samples, PROFILE_ADDRESS_CODE, module_id(samples, frame->module, process->pid),
+		     frame->address);
+	}
+	if (unwind_end_is_root(stack->end))
+		return;
+	push_truncated(samples, stack->end, event, stack->end_module,
+		       stack->end == UNWIND_END_BAD_READ && sample->stack_cut
+			       ? "the stack is deeper than what was copied (--stack-size)"
+			       : unwind_end_text(stack->end));
+}
+
+static uint64_t register_of(const struct decoded_sample *sample, unsigned int number)
+{
+	return sample->registers[arch_perf_slot(ARCH_PERF_MASK, number)];
+}
+
+static void push_stack(struct samples *samples, const struct process *process,
+		       const struct decoded_sample *sample, uint32_t event)
+{
+	const struct stack_registers registers = {
+		.pc = register_of(sample, ARCH_PERF_PC),
+		.sp = register_of(sample, ARCH_PERF_SP),
+		.fp = register_of(sample, ARCH_PERF_FP),
+	};
+
+	/* Within exec the registers are still those of the program before. */
+	if (sample->in_kernel && !space_find(&process->space, registers.pc))
+		return;
+	if (sample->is_32_bit) {
+		push_user(samples, process, registers.pc);
+		push_truncated(samples, UNWIND_END_UNSUPPORTED, event, NULL,
+			       "stacks of 32-bit programs are not walked");
+		return;
+	}
+	stacks_walk(samples->stacks, &process->space, &registers, sample->stack,
+		    sample->stack_bytes, &samples->stack);
+	push_walk(samples, process, sample, event);
+}
+
+static void push_frames(struct samples *samples, const struct process *process,
+			const struct decoded_sample *sample, uint32_t event)
+{
+	switch (samples->config.call_graph) {
+	case CALL_GRAPH_NONE:
+		break;
+	case CALL_GRAPH_FRAME_POINTERS:
+		push_chain(samples, process, sample);
+		break;
+	case CALL_GRAPH_STACKS:
+		push_chain(samples, process, sample);
+		if (sample->registers)
+			push_stack(samples, process, sample, event);
+		break;
+	}
+	if (samples->frames.nr)
+		return;
+	if (sample->in_kernel)
+		push_kernel(samples, sample->ip);
+	else
+		push_user(samples, process, sample->ip);
+}
+
+static void turn(struct samples *samples)
+{
+	struct profile_address *at = samples->frames.at;
+
+	for (size_t i = 0, k = samples->frames.nr; i + 1 < k; i++) {
+		struct profile_address address = at[i];
+
+		at[i] = at[--k];
+		at[k] = address;
+	}
+}
+
+void samples_add(struct samples *samples, struct process *process, uint32_t thread,
+		 const struct decoded *decoded, uint32_t event, uint64_t weight)
+{
+	samples->frames.nr = 0;
+	push_frames(samples, process, &decoded->sample, event);
+	turn(samples);
+	aggregate_sample(
+		samples->config.aggregate,
+		&(struct profile_sample){
+			.time_us = ((int64_t)decoded->time_ns - samples->config.start_ns) / 1000,
+			.thread = thread,
+			.stack = aggregate_stack_of(samples->config.aggregate, samples->frames.at,
+						    samples->frames.nr),
+			.event = event,
+			.weight = weight,
+		});
+}

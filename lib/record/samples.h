@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * samples - from a sample to a row of the profile: whose, in which stack, how much of what.
+ *
+ *	samples = samples_new(&config);
+ *	samples_add(samples, process, thread, &decoded, event, weight);
+ *	samples_free(samples);
+ *
+ * The kernel's frames come from perf's chain, the program's from registers and stack bytes (or from
+ * the chain too, where the kernel walked frame pointers).  A stack that does not reach its
+ * root gets a frame that says so there, and a row in the quality ledger.
+ */
+#ifndef RECORD_SAMPLES_H
+#define RECORD_SAMPLES_H
+
+#include <stdint.h>
+
+#include "object/module.h"
+#include "record/aggregate/aggregate.h"
+#include "record/events/sampling.h"
+#include "record/processes.h"
+#include "record/ring/decode.h"
+
+struct samples_config {
+	struct aggregate *aggregate;
+	enum call_graph call_graph;
+	uint32_t stack_bytes; /* copied with each sample */
+	const char *shim;     /* path of our own module, or NULL */
+	int64_t start_ns;
+};
+
+struct samples;
+
+struct samples *samples_new(const struct samples_config *config);
+void samples_free(struct samples *samples);
+
+void samples_add(struct samples *samples, struct process *process, uint32_t thread,
+		 const struct decoded *decoded, uint32_t event, uint64_t weight);
+
+/* The module that has this id in the profile; NULL: none that was sampled. */
+const struct module *samples_module(const struct samples *samples, uint32_t profile_module);
+
+#endif
