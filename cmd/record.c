@@ -14,13 +14,16 @@
 #include "cmd/terminal.h"
 
 static const char doc[] =
-	"Run PROG once and record where its CPU time goes and what its heap does, in one file.\v"
-	"The program keeps its input, output, terminal and signals, and its exit status is that of "
-	"cprof: 125 if cprof itself fails, 126 if PROG cannot be run, 127 if it is not found.  The "
-	"profile that was there before is kept as FILE.old.\n\n"
+	"Run a program once and record where its CPU time goes and what its heap does, in one file."
+	"\v"
 	"example:\n"
-	"  cprof record ./app --size 3\n"
-	"  cprof report\n";
+	"  cprof record ./app --size 3             writes cprof.data, the old one is kept as\n"
+	"                                          cprof.data.old\n"
+	"  cprof record --heap=off -F 4999 ./app   CPU only, five times as often\n"
+	"\n"
+	"The program keeps its input, output, terminal and signals.  The exit status is\n"
+	"the program's; 125 when cprof failed, 126 when the program cannot be run, 127\n"
+	"when it is not found.\n";
 
 enum {
 	KEY_STACK_SIZE = 256,
@@ -30,16 +33,15 @@ enum {
 };
 
 static const struct argp_option table[] = {
-	{ "output", 'o', "FILE", 0, "write the profile to FILE (cprof.data)", 0 },
-	{ "frequency", 'F', "HZ", 0, "samples a second of CPU time (997)", 0 },
-	{ "count", 'c', "N", 0, "a sample every N events, not by frequency", 0 },
-	{ "events", 'e', "LIST", 0, "sample these events; the first one leads", 0 },
-	{ "call-graph", 'g', "HOW", 0, "stacks: auto, dwarf, fp or none", 0 },
-	{ "stack-size", KEY_STACK_SIZE, "BYTES", 0, "of the stack, looked at for a sample (16K)",
-	  0 },
-	{ "heap", KEY_HEAP, "MODE", 0, "exact, or off", 0 },
-	{ "cpu", KEY_CPU, "MODE", 0, "on, or off", 0 },
-	{ "no-symbols", KEY_NO_SYMBOLS, NULL, 0, "do not look up names; see cprof symbolize", 0 },
+	{ "output", 'o', "FILE", 0, "Write the profile to FILE (cprof.data)", 0 },
+	{ "frequency", 'F', "HZ", 0, "Sample so often a second of CPU time (997)", 0 },
+	{ "count", 'c', "N", 0, "Sample every N events, not by frequency", 0 },
+	{ "events", 'e', "LIST", 0, "Sample these events; the first one leads", 0 },
+	{ "call-graph", 'g', "HOW", 0, "Find callers by: auto, dwarf, fp, none", 0 },
+	{ "stack-size", KEY_STACK_SIZE, "BYTES", 0, "Look at so much of the stack (16K)", 0 },
+	{ "heap", KEY_HEAP, "MODE", 0, "exact: do not run without; off", 0 },
+	{ "cpu", KEY_CPU, "MODE", 0, "on: do not run without; off", 0 },
+	{ "no-symbols", KEY_NO_SYMBOLS, NULL, 0, "Leave names to cprof symbolize", 0 },
 	{ 0 },
 };
 
@@ -172,8 +174,9 @@ static int report_left(const struct record_result *result)
 
 int cmd_record(int argc, char **argv)
 {
-	static const struct argp parser = { table, parse, "PROG [ARG...]", doc, OPTIONS_COMMON,
-					    NULL,  NULL };
+	static const struct argp parser = { table, parse,	   "PROG [ARG...]",
+					    doc,   options_common, options_help_filter,
+					    NULL };
 	struct record_options options = { .config = { .output = "cprof.data",
 						      .message = print_message } };
 	struct error err = ERROR_INIT;
