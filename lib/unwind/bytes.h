@@ -112,16 +112,16 @@ BYTES_FIXED(bytes_u64, uint64_t)
 /* Bits beyond 64 are dropped. */
 static inline uint64_t bytes_uleb(struct bytes *bytes)
 {
-	uint64_t value = 0;
-	unsigned int shift = 0;
-	uint8_t byte;
+	uint8_t byte = bytes_u8(bytes);
+	uint64_t value = byte & 0x7f;
+	unsigned int shift = 7;
 
-	do {
+	while (byte & 0x80) {
 		byte = bytes_u8(bytes);
 		if (shift < 64)
 			value |= (uint64_t)(byte & 0x7f) << shift;
 		shift += 7;
-	} while (byte & 0x80);
+	}
 	return value;
 }
 

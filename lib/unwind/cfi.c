@@ -183,8 +183,23 @@ static uint64_t table_value(const struct table *table, uint64_t index)
 	return bytes_pointer(&in, table->encoding, 0, table->data_base);
 }
 
+/* The usual form of a table: 32-bit offsets from the start of .eh_frame_hdr. */
+struct usual_entry {
+	int32_t start, fde;
+} __attribute__((packed));
+
+static bool is_usual(const struct table *table)
+{
+	return table->encoding == (POINTER_DATA_RELATIVE | POINTER_S32);
+}
+
 static uint64_t table_start(const struct table *table, uint64_t index)
 {
+	const void *entries = table->entries.at;
+
+	if (is_usual(table))
+		return table->data_base +
+		       (uint64_t)(int64_t)((const struct usual_entry *)entries)[index].start;
 	return table_value(table, 2 * index);
 }
 
@@ -278,19 +293,16 @@ static void find(const struct unwind_image *image, uint64_t pc, struct found *fo
 void unwind_cfi_find(const struct unwind_image *image, uint64_t pc, struct unwind_row *row)
 {
 	struct found found;
-	struct program program;
 
 	find(image, pc, &found);
+	if (found.is_function) {
+		program_find(&found.fde, pc, row);
+		return;
+	}
 	row->start = found.gap_start;
 	row->end = found.gap_end;
 	row->rule = unwind_rule_make(found.damaged ? UNWIND_RULE_DAMAGED : UNWIND_RULE_NONE, 0,
 				     UNWIND_FP_SAME);
-	if (!found.is_function)
-		return;
-
-	program_start(&program, &found.fde);
-	while (program_next(&program, row) && row->end <= pc)
-		;
 }
 
 bool unwind_cfi_function(const struct unwind_image *image, uint64_t pc, struct unwind_row *row)

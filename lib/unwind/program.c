@@ -51,6 +51,56 @@ enum {
 	DW_OP_breg_return = DW_OP_breg0 + ARCH_DWARF_RETURN,
 };
 
+enum place_kind {
+	PLACE_SAME,	 /* the register still holds it */
+	PLACE_UNDEFINED, /* gone */
+	PLACE_CFA,	 /* saved at CFA + offset */
+	PLACE_SP,	 /* saved at sp + offset */
+	PLACE_FP,	 /* saved at fp + offset */
+	PLACE_OTHER,	 /* something else */
+};
+
+/* Where the caller's value of a register is. */
+struct place {
+	uint8_t kind;
+	int32_t offset;
+};
+
+enum cfa_kind {
+	CFA_NONE,      /* not defined yet */
+	CFA_REGISTER,  /* reg + offset */
+	CFA_PLT,       /* the expression of a procedure linkage table; offset: its threshold */
+	CFA_AT_FP,     /* the word at fp + offset, + addend */
+	CFA_AT_SP,     /* the word at sp + offset, + addend */
+	CFA_UNKNOWN,   /* an expression of another form */
+	CFA_TOO_LARGE, /* offset does not fit */
+};
+
+struct cfa {
+	uint8_t kind;
+	uint8_t reg;
+	uint16_t addend;
+	int32_t offset;
+};
+
+struct state {
+	struct cfa cfa;
+	struct place fp, sp, return_address;
+};
+
+enum {
+	REMEMBER_MAX = 8,
+};
+
+struct program {
+	const struct fde *fde;
+	uint64_t location, next; /* the state is that of location <= pc < next */
+	struct state now, initial;
+	struct state remembered[REMEMBER_MAX];
+	unsigned int nr_remembered;
+	bool damaged;
+};
+
 static bool fits(int64_t offset)
 {
 	return offset == (int32_t)offset;
@@ -183,7 +233,7 @@ static void set_cfa_half(struct program *program, uint64_t reg, int64_t offset)
 
 static void remember(struct program *program)
 {
-	if (program->nr_remembered < PROGRAM_REMEMBER_MAX)
+	if (program->nr_remembered < REMEMBER_MAX)
 		program->remembered[program->nr_remembered++] = program->now;
 	else
 		program->damaged = true;
@@ -197,11 +247,11 @@ static void restore(struct program *program)
 		program->damaged = true;
 }
 
-static int64_t factored_sleb(struct program *program)
+static int64_t factored_sleb(const struct program *program, struct bytes *in)
 {
 	uint64_t factor = (uint64_t)program->fde->cie.data_factor;
 
-	return (int64_t)((uint64_t)bytes_sleb(&program->instructions) * factor);
+	return (int64_t)((uint64_t)bytes_sleb(in) * factor);
 }
 
 static struct bytes expression_block(struct bytes *in)
@@ -210,9 +260,8 @@ static struct bytes expression_block(struct bytes *in)
 }
 
 /* Everything that does not move the location. */
-static void execute(struct program *program, uint8_t opcode)
+static void execute(struct program *program, uint8_t opcode, struct bytes *in)
 {
-	struct bytes *in = &program->instructions;
 	struct cfa *cfa = &program->now.cfa;
 	uint64_t reg;
 
@@ -266,7 +315,7 @@ static void execute(struct program *program, uint8_t opcode)
 		return;
 	case DW_CFA_def_cfa_sf:
 		reg = bytes_uleb(in);
-		set_cfa(program, reg, factored_sleb(program));
+		set_cfa(program, reg, factored_sleb(program, in));
 		return;
 	case DW_CFA_def_cfa_register:
 		set_cfa_half(program, bytes_uleb(in), cfa->offset);
@@ -275,7 +324,7 @@ static void execute(struct program *program, uint8_t opcode)
 		set_cfa_half(program, cfa->reg, (int64_t)bytes_uleb(in));
 		return;
 	case DW_CFA_def_cfa_offset_sf:
-		set_cfa_half(program, cfa->reg, factored_sleb(program));
+		set_cfa_half(program, cfa->reg, factored_sleb(program, in));
 		return;
 	case DW_CFA_def_cfa_expression:
 		*cfa = cfa_expression(expression_block(in));
@@ -289,9 +338,9 @@ static void execute(struct program *program, uint8_t opcode)
 }
 
 /* Whether the opcode moves the location, and to where. */
-static bool moves_location(struct program *program, uint8_t opcode, uint64_t *to)
+static bool moves_location(const struct program *program, uint8_t opcode, struct bytes *in,
+			   uint64_t *to)
 {
-	struct bytes *in = &program->instructions;
 	const struct cie *cie = &program->fde->cie;
 
 	if ((opcode & DW_CFA_high) == DW_CFA_advance_loc)
@@ -309,34 +358,40 @@ static bool moves_location(struct program *program, uint8_t opcode, uint64_t *to
 	return true;
 }
 
-/* Runs up to the next change of location, or to the end of the instructions. */
-static void run(struct program *program)
+/* One instruction.  True if it ends the row, at program->next. */
+static bool step(struct program *program, struct bytes *in)
 {
-	struct bytes *in = &program->instructions;
+	uint8_t opcode = bytes_u8(in);
+	uint64_t to;
+
+	if ((opcode & DW_CFA_high) == DW_CFA_offset) {
+		save_at_cfa(program, opcode & 0x3f, bytes_uleb(in));
+	} else if ((opcode & DW_CFA_high) == DW_CFA_restore) {
+		restore_place(program, opcode & 0x3f);
+	} else if (moves_location(program, opcode, in, &to)) {
+		program->damaged |= to < program->location;
+		if (to < program->next)
+			program->next = to;
+		return to != program->location;
+	} else {
+		execute(program, opcode, in);
+	}
+	return false;
+}
+
+/* Runs to the end of the row that begins at program->location. */
+static void run(struct program *program, struct bytes *instructions)
+{
+	struct bytes in = *instructions;
 
 	program->next = program->fde->end;
-	while (bytes_left(in) && !program->damaged) {
-		uint8_t opcode = bytes_u8(in);
-		uint64_t to;
-
-		if (moves_location(program, opcode, &to)) {
-			program->damaged |= to < program->location;
-			if (to == program->location)
-				continue;
-			if (to < program->next)
-				program->next = to;
+	while (bytes_left(&in) && !program->damaged)
+		if (step(program, &in))
 			break;
-		}
-		if ((opcode & DW_CFA_high) == DW_CFA_offset)
-			save_at_cfa(program, opcode & 0x3f, bytes_uleb(in));
-		else if ((opcode & DW_CFA_high) == DW_CFA_restore)
-			restore_place(program, opcode & 0x3f);
-		else
-			execute(program, opcode);
-	}
-	program->damaged |= in->bad;
+	program->damaged |= in.bad;
 	if (program->damaged)
 		program->next = program->fde->end;
+	*instructions = in;
 }
 
 /* --- from the state to a rule ------------------------------------------------ */
@@ -447,44 +502,32 @@ static unwind_rule rule_of(const struct program *program)
 	return cfa_rule(state);
 }
 
-static void advance(struct program *program)
+/* What the CIE says is the state at the start, and what restoring goes back to. */
+static void start(struct program *program, const struct fde *fde)
 {
-	program->location = program->next;
-	if (program->location >= program->fde->end)
-		return;
-	run(program);
-	program->rule = rule_of(program);
-}
+	struct bytes instructions = fde->cie.instructions;
 
-void program_start(struct program *program, const struct fde *fde)
-{
 	program->fde = fde;
 	program->location = fde->start;
 	program->now = (struct state){ .cfa = { .kind = CFA_NONE } };
 	program->initial = program->now;
 	program->nr_remembered = 0;
 	program->damaged = false;
-
-	program->instructions = fde->cie.instructions;
-	run(program);
+	run(program, &instructions);
 	program->initial = program->now;
 	program->nr_remembered = 0;
-
-	program->instructions = fde->instructions;
-	program->next = fde->start;
-	advance(program);
 }
 
-bool program_next(struct program *program, struct unwind_row *row)
+void program_find(const struct fde *fde, uint64_t pc, struct unwind_row *row)
 {
-	if (program->location >= program->fde->end)
-		return false;
+	struct program program;
+	struct bytes instructions = fde->instructions;
 
-	row->start = program->location;
-	row->rule = program->rule;
-	do
-		advance(program);
-	while (program->location < program->fde->end && program->rule == row->rule);
-	row->end = program->location;
-	return true;
+	start(&program, fde);
+	run(&program, &instructions);
+	while (program.next <= pc) {
+		program.location = program.next;
+		run(&program, &instructions);
+	}
+	*row = (struct unwind_row){ program.location, program.next, rule_of(&program) };
 }

@@ -253,8 +253,7 @@ static void compare(Dwarf_CFI *cfi, const struct unwind_image *image, Dwarf_Addr
 	tally->by_register += unwind_rule_kind(row.rule) == UNWIND_RULE_REGISTER;
 	tally->lost_fp += unwind_rule_kind(row.rule) < UNWIND_RULE_ROOT &&
 			  unwind_rule_fp(row.rule) == UNWIND_FP_LOST;
-	/* Ours may be longer: rows that differ in other registers only are one. */
-	if (row.rule != expected || row.end < facts->end) {
+	if (row.rule != expected || row.end != facts->end) {
 		tally->different++;
 		if (tally->different < 10)
 			cr_log_error("%#lx: rule %#x up to %#lx, expected %#x up to %#lx",
