@@ -27,6 +27,14 @@ enum {
 	 ~(UINT64_C(1) << PERF_REG_X86_DS | UINT64_C(1) << PERF_REG_X86_ES | \
 	   UINT64_C(1) << PERF_REG_X86_FS | UINT64_C(1) << PERF_REG_X86_GS))
 
+/* By DWARF number. */
+static const uint8_t arch_perf_of_dwarf[ARCH_NR_GENERAL] = {
+	PERF_REG_X86_AX,  PERF_REG_X86_DX,  PERF_REG_X86_CX,  PERF_REG_X86_BX,
+	PERF_REG_X86_SI,  PERF_REG_X86_DI,  PERF_REG_X86_BP,  PERF_REG_X86_SP,
+	PERF_REG_X86_R8,  PERF_REG_X86_R9,  PERF_REG_X86_R10, PERF_REG_X86_R11,
+	PERF_REG_X86_R12, PERF_REG_X86_R13, PERF_REG_X86_R14, PERF_REG_X86_R15,
+};
+
 #elif defined(__aarch64__)
 
 enum {
@@ -37,6 +45,12 @@ enum {
 };
 
 #define ARCH_PERF_MASK ((UINT64_C(1) << PERF_REG_ARM64_MAX) - 1)
+
+/* perf and DWARF number x0 to x30 and sp alike. */
+static const uint8_t arch_perf_of_dwarf[ARCH_NR_GENERAL] = {
+	0,  1,	2,  3,	4,  5,	6,  7,	8,  9,	10, 11, 12, 13, 14, 15,
+	16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+};
 
 #endif
 

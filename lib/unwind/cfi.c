@@ -316,6 +316,17 @@ bool unwind_cfi_function(const struct unwind_image *image, uint64_t pc, struct u
 	return true;
 }
 
+struct unwind_place unwind_cfi_register(const struct unwind_image *image, uint64_t pc,
+					unsigned int reg)
+{
+	struct found found;
+
+	find(image, pc, &found);
+	if (!found.is_function)
+		return (struct unwind_place){ .kind = UNWIND_PLACE_OTHER };
+	return program_register(&found.fde, pc, reg);
+}
+
 bool unwind_cfi_next(const struct unwind_image *image, uint64_t *offset,
 		     struct unwind_function *function)
 {

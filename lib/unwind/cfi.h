@@ -61,6 +61,28 @@ void unwind_cfi_find(const struct unwind_image *image, uint64_t pc, struct unwin
  */
 bool unwind_cfi_function(const struct unwind_image *image, uint64_t pc, struct unwind_row *row);
 
+enum unwind_place_kind {
+	UNWIND_PLACE_SAME,	/* the function left the register alone */
+	UNWIND_PLACE_CFA,	/* saved at CFA + offset */
+	UNWIND_PLACE_SP,	/* saved at sp + offset */
+	UNWIND_PLACE_FP,	/* saved at fp + offset */
+	UNWIND_PLACE_UNDEFINED, /* gone */
+	UNWIND_PLACE_OTHER,	/* somewhere else */
+};
+
+/* Where a function keeps its caller's value of a register. */
+struct unwind_place {
+	uint8_t kind; /* enum unwind_place_kind */
+	int32_t offset;
+};
+
+/*
+ * Of any general register, by its DWARF number: for a UNWIND_RULE_REGISTER in an outer frame.
+ * Without CFI for pc it is OTHER.
+ */
+struct unwind_place unwind_cfi_register(const struct unwind_image *image, uint64_t pc,
+					unsigned int reg);
+
 /*
  * One FDE after the other, for an index of an image without .eh_frame_hdr:
  *

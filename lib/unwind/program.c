@@ -51,21 +51,6 @@ enum {
 	DW_OP_breg_return = DW_OP_breg0 + ARCH_DWARF_RETURN,
 };
 
-enum place_kind {
-	PLACE_SAME,	 /* the register still holds it */
-	PLACE_UNDEFINED, /* gone */
-	PLACE_CFA,	 /* saved at CFA + offset */
-	PLACE_SP,	 /* saved at sp + offset */
-	PLACE_FP,	 /* saved at fp + offset */
-	PLACE_OTHER,	 /* something else */
-};
-
-/* Where the caller's value of a register is. */
-struct place {
-	uint8_t kind;
-	int32_t offset;
-};
-
 enum cfa_kind {
 	CFA_NONE,      /* not defined yet */
 	CFA_REGISTER,  /* reg + offset */
@@ -85,15 +70,18 @@ struct cfa {
 
 struct state {
 	struct cfa cfa;
-	struct place fp, sp, return_address;
+	struct unwind_place fp, sp, return_address;
+	struct unwind_place followed; /* of program.followed */
 };
 
 enum {
 	REMEMBER_MAX = 8,
+	NOT_FOLLOWED = UINT8_MAX,
 };
 
 struct program {
 	const struct fde *fde;
+	uint64_t followed;	 /* one more register, or NOT_FOLLOWED */
 	uint64_t location, next; /* the state is that of location <= pc < next */
 	struct state now, initial;
 	struct state remembered[REMEMBER_MAX];
@@ -152,45 +140,48 @@ static struct cfa cfa_expression(struct bytes expression)
 	return (struct cfa){ .kind = CFA_UNKNOWN };
 }
 
-static struct place place_expression(struct bytes expression)
+static struct unwind_place place_expression(struct bytes expression)
 {
 	uint8_t base = bytes_u8(&expression);
 	int64_t offset = bytes_sleb(&expression);
 
 	if (expression.bad || bytes_left(&expression) || !fits(offset))
-		return (struct place){ .kind = PLACE_OTHER };
+		return (struct unwind_place){ .kind = UNWIND_PLACE_OTHER };
 	if (base == DW_OP_breg_sp)
-		return (struct place){ .kind = PLACE_SP, .offset = (int32_t)offset };
+		return (struct unwind_place){ .kind = UNWIND_PLACE_SP, .offset = (int32_t)offset };
 	if (base == DW_OP_breg_fp)
-		return (struct place){ .kind = PLACE_FP, .offset = (int32_t)offset };
-	return (struct place){ .kind = PLACE_OTHER };
+		return (struct unwind_place){ .kind = UNWIND_PLACE_FP, .offset = (int32_t)offset };
+	return (struct unwind_place){ .kind = UNWIND_PLACE_OTHER };
 }
 
 /* --- instructions ----------------------------------------------------------- */
 
 /* The place of a register we follow, or NULL. */
-static struct place *place_in(struct state *state, const struct cie *cie, uint64_t reg)
+static struct unwind_place *place_in(struct state *state, const struct program *program,
+				     uint64_t reg)
 {
-	if (reg == cie->return_column)
+	if (reg == program->fde->cie.return_column)
 		return &state->return_address;
 	if (reg == ARCH_DWARF_FP)
 		return &state->fp;
 	if (reg == ARCH_DWARF_SP)
 		return &state->sp;
+	if (reg == program->followed)
+		return &state->followed;
 	return NULL;
 }
 
-static void set_place(struct program *program, uint64_t reg, struct place place)
+static void set_place(struct program *program, uint64_t reg, struct unwind_place place)
 {
-	struct place *followed = place_in(&program->now, &program->fde->cie, reg);
+	struct unwind_place *followed = place_in(&program->now, program, reg);
 
 	if (followed)
 		*followed = place;
 }
 
-static void set_place_kind(struct program *program, uint64_t reg, enum place_kind kind)
+static void set_place_kind(struct program *program, uint64_t reg, enum unwind_place_kind kind)
 {
-	set_place(program, reg, (struct place){ .kind = (uint8_t)kind });
+	set_place(program, reg, (struct unwind_place){ .kind = (uint8_t)kind });
 }
 
 static void save_at_cfa(struct program *program, uint64_t reg, uint64_t factored)
@@ -198,14 +189,14 @@ static void save_at_cfa(struct program *program, uint64_t reg, uint64_t factored
 	int64_t offset = (int64_t)(factored * (uint64_t)program->fde->cie.data_factor);
 
 	if (fits(offset))
-		set_place(program, reg, (struct place){ PLACE_CFA, (int32_t)offset });
+		set_place(program, reg, (struct unwind_place){ UNWIND_PLACE_CFA, (int32_t)offset });
 	else
-		set_place_kind(program, reg, PLACE_OTHER);
+		set_place_kind(program, reg, UNWIND_PLACE_OTHER);
 }
 
 static void restore_place(struct program *program, uint64_t reg)
 {
-	struct place *initial = place_in(&program->initial, &program->fde->cie, reg);
+	struct unwind_place *initial = place_in(&program->initial, program, reg);
 
 	if (initial)
 		set_place(program, reg, *initial);
@@ -284,19 +275,19 @@ static void execute(struct program *program, uint8_t opcode, struct bytes *in)
 		restore_place(program, bytes_uleb(in));
 		return;
 	case DW_CFA_undefined:
-		set_place_kind(program, bytes_uleb(in), PLACE_UNDEFINED);
+		set_place_kind(program, bytes_uleb(in), UNWIND_PLACE_UNDEFINED);
 		return;
 	case DW_CFA_same_value:
-		set_place_kind(program, bytes_uleb(in), PLACE_SAME);
+		set_place_kind(program, bytes_uleb(in), UNWIND_PLACE_SAME);
 		return;
 	case DW_CFA_register:
 	case DW_CFA_val_offset:
 	case DW_CFA_val_offset_sf:
-		set_place_kind(program, bytes_uleb(in), PLACE_OTHER);
+		set_place_kind(program, bytes_uleb(in), UNWIND_PLACE_OTHER);
 		bytes_uleb(in);
 		return;
 	case DW_CFA_val_expression:
-		set_place_kind(program, bytes_uleb(in), PLACE_OTHER);
+		set_place_kind(program, bytes_uleb(in), UNWIND_PLACE_OTHER);
 		expression_block(in);
 		return;
 	case DW_CFA_expression:
@@ -401,13 +392,13 @@ static unwind_rule unsupported(enum unwind_unsupported reason)
 	return unwind_rule_make(UNWIND_RULE_UNSUPPORTED, (int32_t)reason, UNWIND_FP_SAME);
 }
 
-static uint32_t fp_slot(struct place fp)
+static uint32_t fp_slot(struct unwind_place fp)
 {
-	if (fp.kind == PLACE_SAME)
+	if (fp.kind == UNWIND_PLACE_SAME)
 		return UNWIND_FP_SAME;
-	if (fp.kind == PLACE_FP && !fp.offset)
+	if (fp.kind == UNWIND_PLACE_FP && !fp.offset)
 		return UNWIND_FP_AT_FP;
-	if (fp.kind == PLACE_CFA && fp.offset < 0 && fp.offset % ARCH_WORD == 0 &&
+	if (fp.kind == UNWIND_PLACE_CFA && fp.offset < 0 && fp.offset % ARCH_WORD == 0 &&
 	    fp.offset > -ARCH_WORD * UNWIND_FP_AT_FP)
 		return (uint32_t)(-fp.offset / ARCH_WORD);
 	return UNWIND_FP_LOST;
@@ -437,9 +428,9 @@ static unwind_rule signal_rule(const struct state *state)
 
 	/* Without overflow: these are small, or the operand is refused below. */
 	if (state->cfa.kind != CFA_AT_SP || sp > INT32_MAX / 2 || sp < INT32_MIN / 2 ||
-	    state->return_address.kind != PLACE_SP ||
+	    state->return_address.kind != UNWIND_PLACE_SP ||
 	    state->return_address.offset != sp + ARCH_SIGNAL_PC_FROM_SP ||
-	    state->fp.kind != PLACE_SP || state->fp.offset != sp + ARCH_SIGNAL_FP_FROM_SP)
+	    state->fp.kind != UNWIND_PLACE_SP || state->fp.offset != sp + ARCH_SIGNAL_FP_FROM_SP)
 		return unsupported(UNWIND_SIGNAL_FRAME);
 	return relative(UNWIND_RULE_SIGNAL, sp, UNWIND_FP_SAME);
 }
@@ -490,24 +481,25 @@ static unwind_rule rule_of(const struct program *program)
 
 	if (program->damaged)
 		return unwind_rule_make(UNWIND_RULE_DAMAGED, 0, UNWIND_FP_SAME);
-	if (state->return_address.kind == PLACE_UNDEFINED)
+	if (state->return_address.kind == UNWIND_PLACE_UNDEFINED)
 		return unwind_rule_make(UNWIND_RULE_ROOT, 0, UNWIND_FP_SAME);
 	if (program->fde->cie.signal_frame)
 		return signal_rule(state);
-	if (state->sp.kind != PLACE_SAME)
+	if (state->sp.kind != UNWIND_PLACE_SAME)
 		return unsupported(UNWIND_STACK_POINTER);
-	if (state->return_address.kind != PLACE_CFA ||
+	if (state->return_address.kind != UNWIND_PLACE_CFA ||
 	    state->return_address.offset != ARCH_RETURN_AT_CFA)
 		return unsupported(UNWIND_RETURN_ADDRESS);
 	return cfa_rule(state);
 }
 
 /* What the CIE says is the state at the start, and what restoring goes back to. */
-static void start(struct program *program, const struct fde *fde)
+static void start(struct program *program, const struct fde *fde, uint64_t followed)
 {
 	struct bytes instructions = fde->cie.instructions;
 
 	program->fde = fde;
+	program->followed = followed;
 	program->location = fde->start;
 	program->now = (struct state){ .cfa = { .kind = CFA_NONE } };
 	program->initial = program->now;
@@ -518,16 +510,33 @@ static void start(struct program *program, const struct fde *fde)
 	program->nr_remembered = 0;
 }
 
+/* Leaves the program in the row that holds pc. */
+static void run_to(struct program *program, const struct fde *fde, uint64_t pc, uint64_t followed)
+{
+	struct bytes instructions = fde->instructions;
+
+	start(program, fde, followed);
+	run(program, &instructions);
+	while (program->next <= pc) {
+		program->location = program->next;
+		run(program, &instructions);
+	}
+}
+
 void program_find(const struct fde *fde, uint64_t pc, struct unwind_row *row)
 {
 	struct program program;
-	struct bytes instructions = fde->instructions;
 
-	start(&program, fde);
-	run(&program, &instructions);
-	while (program.next <= pc) {
-		program.location = program.next;
-		run(&program, &instructions);
-	}
+	run_to(&program, fde, pc, NOT_FOLLOWED);
 	*row = (struct unwind_row){ program.location, program.next, rule_of(&program) };
+}
+
+struct unwind_place program_register(const struct fde *fde, uint64_t pc, unsigned int reg)
+{
+	struct program program;
+
+	run_to(&program, fde, pc, reg);
+	struct unwind_place *place = place_in(&program.now, &program, reg);
+	return program.damaged || !place ? (struct unwind_place){ .kind = UNWIND_PLACE_OTHER }
+					 : *place;
 }

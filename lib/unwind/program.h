@@ -32,4 +32,7 @@ struct fde {
 /* The row that holds pc, which is in the function. */
 void program_find(const struct fde *fde, uint64_t pc, struct unwind_row *row);
 
+/* Where the function keeps a register at pc. */
+struct unwind_place program_register(const struct fde *fde, uint64_t pc, unsigned int reg);
+
 #endif

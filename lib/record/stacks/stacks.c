@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "arch/perf_regs.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "record/stacks/module_cfi.h"
@@ -25,7 +26,22 @@ struct stacks {
 	struct unwind_cache cache;
 	uint64_t misses; /* since the cache grew */
 	struct stacks_figures figures;
+	uint64_t sp[LEAF_FRAMES]; /* of the walk: where each frame begins */
 };
+
+struct stack_registers stack_registers_of_perf(const uint64_t *words)
+{
+	struct stack_registers registers = {
+		.pc = words[arch_perf_slot(ARCH_PERF_MASK, ARCH_PERF_PC)],
+		.sp = words[arch_perf_slot(ARCH_PERF_MASK, ARCH_PERF_SP)],
+		.fp = words[arch_perf_slot(ARCH_PERF_MASK, ARCH_PERF_FP)],
+		.has_general = true,
+	};
+
+	for (size_t i = 0; i < ARCH_NR_GENERAL; i++)
+		registers.general[i] = words[arch_perf_slot(ARCH_PERF_MASK, arch_perf_of_dwarf[i])];
+	return registers;
+}
 
 static void resize_cache(struct stacks *stacks, unsigned int bits)
 {
@@ -185,48 +201,121 @@ static void elide(struct stack *stack)
 	stack->nr = STACK_FRAMES_MAX;
 }
 
-/* Adds the frame and steps to its caller. */
-static enum unwind_end walk_frame(struct stacks *stacks, const struct space *space,
-				  struct unwind_frame *frame, struct stack_bytes *bytes,
-				  struct stack *stack)
+struct walk {
+	struct stacks *stacks;
+	const struct space *space;
+	const struct stack_registers *registers;
+	struct stack_bytes bytes;
+	struct unwind_frame frame;
+	struct stack *stack;
+};
+
+/*
+ * The value that a register of frame `inner` + 1 had, given the one it had in frame `inner`: most
+ * functions leave it alone or have saved it on the stack.
+ */
+static bool restore_register(struct walk *walk, size_t inner, unsigned int reg, uint64_t *value)
 {
-	uint64_t lookup = unwind_lookup_pc(frame);
-	const struct mapping *mapping = space_find(space, lookup);
+	const struct stack_frame *frame = &walk->stack->frames[inner];
+	uint32_t number = cfi_of(walk->stacks, frame->module);
+	struct unwind_place place =
+		unwind_cfi_register(&walk->stacks->cfis.at[number].image, frame->address, reg);
+	const uint64_t *sp = &walk->stacks->sp[inner];
+	uint64_t offset = (uint64_t)(int64_t)place.offset;
+
+	switch (place.kind) {
+	case UNWIND_PLACE_SAME:
+		return true;
+	case UNWIND_PLACE_CFA: /* the CFA is the caller's sp; below ours, it was popped already */
+		return read_word(&walk->bytes, sp[1] + offset, value) || sp[1] + offset < sp[0];
+	case UNWIND_PLACE_SP:
+		return read_word(&walk->bytes, sp[0] + offset, value);
+	default:
+		return false;
+	}
+}
+
+/* What a register holds in the frame that was added last, from the leaf's on. */
+static bool find_register(struct walk *walk, unsigned int reg, uint64_t *value)
+{
+	size_t nr = walk->stack->nr;
+
+	if (!walk->registers->has_general || nr > LEAF_FRAMES)
+		return false;
+	*value = walk->registers->general[reg];
+	for (size_t inner = 0; inner + 1 < nr; inner++)
+		if (!restore_register(walk, inner, reg, value))
+			return false;
+	return true;
+}
+
+/* The CFA is relative to a register that is not carried along: that is rare. */
+static enum unwind_end step_by_register(struct walk *walk, unwind_rule rule)
+{
+	uint64_t value;
+
+	walk->stack->unsupported = UNWIND_CFA_REGISTER;
+	if (!find_register(walk, unwind_rule_small(rule), &value))
+		return UNWIND_END_UNSUPPORTED;
+	value += (uint64_t)((int64_t)ARCH_WORD * unwind_rule_offset(rule));
+	return unwind_step_to(&walk->frame, rule, value, read_word, &walk->bytes);
+}
+
+static enum unwind_end step(struct walk *walk, unwind_rule rule)
+{
+	if (unwind_rule_kind(rule) == UNWIND_RULE_REGISTER)
+		return step_by_register(walk, rule);
+	if (unwind_rule_kind(rule) == UNWIND_RULE_UNSUPPORTED)
+		walk->stack->unsupported = (enum unwind_unsupported)unwind_rule_operand(rule);
+	return unwind_step(&walk->frame, unwind_rule_or_chain(rule), read_word, &walk->bytes);
+}
+
+/* Adds the frame and steps to its caller. */
+static enum unwind_end walk_frame(struct walk *walk)
+{
+	struct stack *stack = walk->stack;
+	uint64_t lookup = unwind_lookup_pc(&walk->frame);
+	const struct mapping *mapping = space_find(walk->space, lookup);
 
 	stack->end_module = mapping ? mapping->module : NULL;
 	if (!mapping && stack->nr)
 		return UNWIND_END_NO_MODULE;
+	if (stack->nr < LEAF_FRAMES)
+		walk->stacks->sp[stack->nr] = walk->frame.sp;
 
 	struct stack_frame *added = add_frame(stack);
-	*added = (struct stack_frame){ stack->end_module, lookup, frame->pc };
+	*added = (struct stack_frame){ stack->end_module, lookup, walk->frame.pc };
 	if (!mapping)
 		return UNWIND_END_NO_MODULE;
 	added->address = mapping_address(mapping, lookup);
 
-	unwind_rule rule = rule_at(stacks, mapping->module, added->address);
+	unwind_rule rule = rule_at(walk->stacks, mapping->module, added->address);
 	/* Nobody called the trampoline of a signal handler: its address is exact. */
 	if (unwind_rule_kind(rule) == UNWIND_RULE_SIGNAL)
-		added->address = mapping_address(mapping, frame->pc);
-	if (unwind_rule_kind(rule) == UNWIND_RULE_REGISTER)
-		stack->unsupported = UNWIND_CFA_REGISTER;
-	if (unwind_rule_kind(rule) == UNWIND_RULE_UNSUPPORTED)
-		stack->unsupported = (enum unwind_unsupported)unwind_rule_operand(rule);
-	return unwind_step(frame, unwind_rule_or_chain(rule), read_word, bytes);
+		added->address = mapping_address(mapping, walk->frame.pc);
+	return step(walk, rule);
 }
 
 void stacks_walk(struct stacks *stacks, const struct space *space,
 		 const struct stack_registers *registers, const void *bytes, size_t nr_bytes,
 		 struct stack *stack)
 {
-	struct unwind_frame frame = {
-		.pc = registers->pc, .sp = registers->sp, .fp = registers->fp, .exact = true
+	struct walk walk = {
+		.stacks = stacks,
+		.space = space,
+		.registers = registers,
+		.bytes = { bytes, nr_bytes, registers->sp },
+		.frame = { .pc = registers->pc,
+			   .sp = registers->sp,
+			   .fp = registers->fp,
+			   .exact = true },
+		.stack = stack,
 	};
-	struct stack_bytes known = { bytes, nr_bytes, registers->sp };
 
 	stack->nr = stack->elided = stack->elided_at = 0;
 	stack->unsupported = 0;
 	do
-		stack->end = walk_frame(stacks, space, &frame, &known, stack);
+		stack->end = walk_frame(&walk);
 	while (!stack->end && stack->nr < STEPS_MAX);
 	if (!stack->end)
 		stack->end = UNWIND_END_TOO_DEEP;

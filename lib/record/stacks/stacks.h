@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/arch.h"
 #include "object/space.h"
 #include "unwind/end.h"
 #include "unwind/rule.h"
@@ -50,7 +51,13 @@ struct stack {
 
 struct stack_registers {
 	uint64_t pc, sp, fp;
+	/* All by DWARF number; a few functions (realigned, assembly) need others than the above. */
+	uint64_t general[ARCH_NR_GENERAL];
+	bool has_general;
 };
+
+/* From the words of a perf sample that asked for the registers of ARCH_PERF_MASK. */
+struct stack_registers stack_registers_of_perf(const uint64_t *words);
 
 struct stacks;
 
