@@ -349,6 +349,7 @@ void writer_put_quality(struct writer *writer, const struct profile_quality *qua
 void writer_clear_symbols(struct writer *writer)
 {
 	run_sql(writer, "DELETE FROM frame; DELETE FROM function;"
+			"DELETE FROM quality WHERE kind IN ('no-symbol', 'no-debug');"
 			"INSERT OR REPLACE INTO meta(key, value) VALUES('symbolized', 1)");
 }
 
