@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit - the functions, inlined calls and lines of one compilation unit.
+ *
+ *	unit_read(&unit, &text);		// once; visits every entry of the unit
+ *	for (scope = unit_find(&unit, address); scope; scope = unit_outer(&unit, scope))
+ *		use(scope);			// innermost first, up to the real function
+ *	unit_line(&unit, address, &file, &line);
+ *	unit_release(&unit);
+ */
+#ifndef SYMBOLIZE_UNIT_H
+#define SYMBOLIZE_UNIT_H
+
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "object/elf_file.h"
+#include "symbolize/segments.h"
+
+/* A function with code of its own, or a call that was replaced by the function's code. */
+struct scope {
+	Dwarf_Die die;
+	uint32_t outer; /* the scope it is in, or SEGMENT_NONE */
+	bool inlined;
+	uint32_t call_file, call_line; /* where it was called, if it is inlined */
+};
+
+struct unit {
+	Dwarf_Die die;	/* has ranges and lines */
+	Dwarf_Die body; /* has functions: the same, or that of the .dwo file */
+	bool read;
+	const char *directory; /* that names of files are relative to, or NULL */
+	VEC(struct scope) scopes;
+	struct segments segments;
+	Dwarf_Lines *lines;
+	size_t nr_lines;
+	Dwarf_Files *files;
+	size_t nr_files;
+};
+
+/*
+ * Code is only believed to be where the file has code: functions that the linker threw away still
+ * have entries, at addresses near 0.
+ */
+void unit_read(struct unit *unit, const struct elf_file *text);
+void unit_release(struct unit *unit);
+
+const struct scope *unit_find(const struct unit *unit, uint64_t address);
+const struct scope *unit_outer(const struct unit *unit, const struct scope *scope);
+
+/* The line of the instruction at the address; false if the unit has none for it. */
+bool unit_line(const struct unit *unit, uint64_t address, const char **file, uint32_t *line);
+/* The name of a file by its number in this unit, or NULL. */
+const char *unit_file(const struct unit *unit, uint32_t number);
+
+bool text_holds(const struct elf_file *text, uint64_t address);
+
+#endif

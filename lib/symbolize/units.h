@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * units - the compilation units of a file's debug information, by address.
+ *
+ *	struct units units = { 0 };
+ *
+ *	units_open(&units, dwarf, &elf_file);
+ *	unit = units_find(&units, address);	// read on the first demand; NULL: no unit has it
+ *	units_close(&units);
+ *
+ * The ranges that the units themselves state decide; .debug_aranges is not looked at.  Units that
+ * state none are read, all of them, the first time that no other has an address.
+ */
+#ifndef SYMBOLIZE_UNITS_H
+#define SYMBOLIZE_UNITS_H
+
+#include <elfutils/libdw.h>
+
+#include "base/vec.h"
+#include "object/elf_file.h"
+#include "symbolize/segments.h"
+#include "symbolize/unit.h"
+
+struct units {
+	const struct elf_file *text;
+	VEC(struct unit) at;
+	struct segments segments;
+	VEC(uint32_t) without_ranges;
+	struct segments found; /* of those */
+	bool without_ranges_read;
+};
+
+/* dwarf, and text of the file that has the code, stay the caller's and must stay. */
+void units_open(struct units *units, Dwarf *dwarf, const struct elf_file *text);
+struct unit *units_find(struct units *units, uint64_t address);
+void units_close(struct units *units);
+
+#endif
