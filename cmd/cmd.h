@@ -45,6 +45,7 @@ struct command {
 
 int cmd_record(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
+int cmd_symbolize(int argc, char **argv);
 
 /* Prints "cprof: message" and the hint to stderr.  The exit status: STATUS_USAGE for ERR_USAGE,
  * else STATUS_FAILED; STATUS_OURS always, if that is the command's for bad usage. */

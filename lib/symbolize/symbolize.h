@@ -36,6 +36,8 @@ struct symbolize_options {
 	void (*progress)(void *context, size_t done, size_t total, const char *module);
 	void *context;
 
+	/* Searched for separate debug files before /usr/lib/debug; ends with NULL.  May be NULL. */
+	const char *const *debug_directories;
 	bool no_demangle;
 };
 

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/binary.h"
+
+#include <elfutils/libdwelf.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+bool binary_has_section(Elf *elf, const char *name)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+	GElf_Shdr shdr;
+
+	if (elf_getshdrstrndx(elf, &names) < 0)
+		return false;
+	while ((section = elf_nextscn(elf, section))) {
+		const char *has =
+			gelf_getshdr(section, &shdr) ? elf_strptr(elf, names, shdr.sh_name) : NULL;
+		if (has && !strcmp(has, name) && shdr.sh_type != SHT_NOBITS)
+			return true;
+	}
+	return false;
+}
+
+static bool has_dwarf(Elf *elf)
+{
+	return binary_has_section(elf, ".debug_info") || binary_has_section(elf, ".zdebug_info");
+}
+
+static int open_file(struct binary *binary, const struct binary_where *where, struct error *err)
+{
+	int ret = elf_file_read(&binary->file, binary->fd, err);
+
+	if (ret < 0)
+		return ret;
+	if (where->build_id &&
+	    (!binary->file.build_id || strcmp(where->build_id, binary->file.build_id) != 0))
+		return error_set(err, ERR_FORMAT,
+				 "the file is not the one that ran: its build id is another");
+	binary->elf = elf_begin(binary->fd, ELF_C_READ_MMAP, NULL);
+	if (!binary->elf)
+		return error_set(err, ERR_FORMAT, "not a readable ELF file: %s", elf_errmsg(-1));
+	return 0;
+}
+
+static void open_separate(struct binary *binary, const struct binary_where *where)
+{
+	struct debuginfo_query query = {
+		.elf = binary->elf,
+		.path = where->path,
+		.directories = where->debug_directories,
+	};
+
+	if (debuginfo_find(&binary->separate, &query))
+		binary->separate_elf = elf_begin(binary->separate.fd, ELF_C_READ_MMAP, NULL);
+}
+
+static void set_reason(struct binary *binary, const char *what, const char *why)
+{
+	free(binary->reason);
+	binary->reason = why ? xasprintf("%s: %s", what, why) : xstrdup(what);
+}
+
+/* What dwz moved elsewhere: without it names that refer to it are missing. */
+static void open_shared(struct binary *binary, const struct binary_where *where)
+{
+	const char *name;
+	const void *id;
+	ssize_t id_size = dwelf_dwarf_gnu_debugaltlink(binary->dwarf, &name, &id);
+	struct debuginfo_query query = {
+		.elf = binary->elf,
+		.path = binary->separate.path ? binary->separate.path : where->path,
+		.directories = where->debug_directories,
+	};
+
+	if (id_size <= 0)
+		return;
+	if (debuginfo_find_shared(&binary->shared, &query, name, id, (size_t)id_size))
+		binary->shared_dwarf = dwarf_begin(binary->shared.fd, DWARF_C_READ);
+	if (binary->shared_dwarf)
+		dwarf_setalt(binary->dwarf, binary->shared_dwarf);
+	else
+		set_reason(binary, "debug information incomplete", binary->shared.reason);
+}
+
+static void open_dwarf(struct binary *binary, const struct binary_where *where)
+{
+	Elf *elf = has_dwarf(binary->elf) ? binary->elf : binary->separate_elf;
+
+	if (!elf || (elf == binary->separate_elf && !has_dwarf(elf))) {
+		set_reason(binary, "no debug information", binary->separate.reason);
+		return;
+	}
+	binary->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	if (binary->dwarf)
+		open_shared(binary, where);
+	else
+		set_reason(binary, "debug information unreadable", dwarf_errmsg(-1));
+}
+
+int binary_open(struct binary *binary, int fd, const struct binary_where *where, struct error *err)
+{
+	elf_version(EV_CURRENT);
+	binary->fd = fd;
+	binary->separate.fd = binary->shared.fd = -1;
+
+	int ret = open_file(binary, where, err);
+	if (ret < 0)
+		return ret;
+	if (!has_dwarf(binary->elf) || !binary_has_section(binary->elf, ".symtab"))
+		open_separate(binary, where);
+	if (!where->no_dwarf)
+		open_dwarf(binary, where);
+	else
+		set_reason(binary, "debug information left out", where->no_dwarf);
+	return 0;
+}
+
+void binary_close(struct binary *binary)
+{
+	if (binary->dwarf)
+		dwarf_end(binary->dwarf);
+	if (binary->shared_dwarf)
+		dwarf_end(binary->shared_dwarf);
+	elf_end(binary->separate_elf);
+	elf_end(binary->elf);
+	debuginfo_release(&binary->separate);
+	debuginfo_release(&binary->shared);
+	elf_file_release(&binary->file);
+	free(binary->reason);
+	*binary = (struct binary){ 0 };
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * elf - names from an ELF file: DWARF first, symbols where it has none, then the bare address.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "object/vdso.h"
+#include "symbolize/binary.h"
+#include "symbolize/demangle.h"
+#include "symbolize/die.h"
+#include "symbolize/extents.h"
+#include "symbolize/minidebug.h"
+#include "symbolize/paths.h"
+#include "symbolize/plt.h"
+#include "symbolize/source.h"
+#include "symbolize/symtab.h"
+#include "symbolize/units.h"
+
+struct elf_source {
+	struct source source;
+	const struct profile_module *module;
+	int own_fd; /* to close, or -1 */
+	struct binary binary;
+	struct extents extents;
+	struct symtab symtab;
+	struct minidebug *minidebug;
+	struct plt plt;
+	struct units units;
+	struct paths paths;
+	struct functions *functions;
+	struct map known; /* what names a function (a DIE, a symbol) -> id of the function */
+	VEC(const struct scope *) scopes;
+	char *reason;
+};
+
+/* --- names without DWARF ------------------------------------------------------------------- */
+
+/* A name as it is shown: without version. */
+static char *plain_name(const struct symbol *symbol)
+{
+	return xstrndup(symbol->name, symbol_name_length(symbol));
+}
+
+static uint32_t add_symbol(struct elf_source *elf, const struct symbol *symbol)
+{
+	bool added;
+	uint64_t *id = map_add(&elf->known, (uintptr_t)symbol, &added);
+
+	if (added) {
+		char *name = plain_name(symbol);
+		struct function function = { .symbol = name, .start = symbol->start };
+
+		*id = functions_add(elf->functions, &function);
+		free(name);
+	}
+	return (uint32_t)*id;
+}
+
+static uint32_t add_plt_entry(struct elf_source *elf, const struct plt_entry *entry)
+{
+	char *called = elf->functions->no_demangle ? NULL : demangle(entry->name);
+	char *name = xasprintf("%s@plt", called ? called : entry->name);
+	struct function function = { .name = name, .start = entry->start };
+	uint32_t id = functions_add(elf->functions, &function);
+
+	free(called);
+	free(name);
+	return id;
+}
+
+/* Where the code without a name begins: the function of .eh_frame, or the gap between symbols. */
+static uint64_t nameless_start(const struct elf_source *elf, uint64_t address)
+{
+	const struct elf_file *file = &elf->binary.file;
+	uint64_t start = symtab_gap_start(&elf->symtab, address);
+	struct extent extent;
+
+	if (extents_find(&elf->extents, address, &extent))
+		return extent.start;
+	for (size_t i = 0; i < file->nr_loads; i++)
+		if (address >= file->loads[i].address && start < file->loads[i].address &&
+		    address - file->loads[i].address < file->loads[i].size)
+			start = file->loads[i].address;
+	return start;
+}
+
+static uint32_t add_nameless(struct elf_source *elf, uint64_t address)
+{
+	uint64_t start = nameless_start(elf, address);
+	char *name = xasprintf("%s+0x%" PRIx64, elf->module->name, start);
+	struct function function = { .name = name, .nameless = true, .start = start };
+	uint32_t id = functions_add(elf->functions, &function);
+
+	free(name);
+	return id;
+}
+
+static uint32_t add_without_dwarf(struct elf_source *elf, uint64_t address)
+{
+	const struct symbol *symbol = symtab_find(&elf->symtab, address);
+	const struct plt_entry *entry = symbol ? NULL : plt_find(&elf->plt, address);
+
+	if (symbol)
+		return add_symbol(elf, symbol);
+	if (entry)
+		return add_plt_entry(elf, entry);
+	return add_nameless(elf, address);
+}
+
+/* --- names from DWARF ---------------------------------------------------------------------- */
+
+static bool is_mangled(const char *symbol)
+{
+	char *text = symbol ? demangle(symbol) : NULL;
+
+	free(text);
+	return text != NULL;
+}
+
+/*
+ * C functions are known by the name they are exported under ("malloc", where DWARF has
+ * "__libc_malloc"), and C++ functions without a linkage name by that of their symbol.
+ */
+static char *name_by_symbol(const struct elf_source *elf, Dwarf_Die *die, const char *dwarf_name)
+{
+	uint64_t entry;
+	const struct symbol *symbol =
+		die_entry(die, &entry) ? symtab_at(&elf->symtab, entry, dwarf_name) : NULL;
+
+	if (!symbol)
+		return NULL;
+	char *name = plain_name(symbol);
+	name[clone_base_length(name)] = '\0';
+	return name;
+}
+
+static uint32_t add_real(struct elf_source *elf, const struct scope *scope, uint64_t address)
+{
+	Dwarf_Die die = scope->die;
+	struct function function = { 0 };
+	char *by_symbol = NULL;
+	uint32_t id;
+
+	die_describe(&die, &function, &elf->paths);
+	if (!is_mangled(function.symbol)) {
+		by_symbol = name_by_symbol(elf, &die, function.name);
+		if (by_symbol)
+			function.symbol = function.name = by_symbol;
+	}
+	id = function.symbol || function.name ? functions_add(elf->functions, &function)
+					      : add_without_dwarf(elf, address);
+	free(by_symbol);
+	return id;
+}
+
+/* False if nothing names it: debug information refers to a file that is missing. */
+static bool add_inlined(struct elf_source *elf, const struct scope *scope, uint32_t *id)
+{
+	Dwarf_Die die = scope->die;
+	struct function function = { 0 };
+
+	die_describe(&die, &function, &elf->paths);
+	if (!function.symbol && !function.name)
+		return false;
+	*id = functions_add(elf->functions, &function);
+	return true;
+}
+
+/* All instances of an inlined function share the answer, and all addresses of a real one. */
+static bool function_of(struct elf_source *elf, const struct scope *scope, uint64_t address,
+			uint32_t *id)
+{
+	Dwarf_Die die = scope->die;
+	uintptr_t key = (uintptr_t)(scope->inlined ? die_origin(&die).addr : die.addr);
+	uint64_t *known = map_find(&elf->known, key);
+
+	if (known) {
+		*id = (uint32_t)*known;
+		return true;
+	}
+	if (!scope->inlined)
+		*id = add_real(elf, scope, address);
+	else if (!add_inlined(elf, scope, id))
+		return false;
+	map_set(&elf->known, key, *id);
+	return true;
+}
+
+static void collect_scopes(struct elf_source *elf, const struct unit *unit, uint64_t address)
+{
+	elf->scopes.nr = 0;
+	for (const struct scope *scope = unit_find(unit, address); scope;
+	     scope = unit_outer(unit, scope))
+		vec_push(&elf->scopes, scope);
+}
+
+/* Each place is in the function it was added with, at the line of the call of the next one. */
+static void add_place(struct chain *chain, uint32_t function)
+{
+	vec_push(&chain->at, (struct place){ .function = function });
+}
+
+static void set_line(struct elf_source *elf, struct place *place, const struct unit *unit,
+		     const char *file, uint32_t line)
+{
+	place->file = paths_join(&elf->paths, unit->directory, file);
+	place->line = line;
+}
+
+static void resolve_scopes(struct elf_source *elf, const struct unit *unit, uint64_t address,
+			   struct chain *chain)
+{
+	uint32_t id;
+
+	collect_scopes(elf, unit, address);
+	for (size_t i = elf->scopes.nr; i-- > 0;) {
+		const struct scope *scope = elf->scopes.at[i];
+
+		if (scope->inlined && chain->at.nr == 0)
+			add_place(chain, add_without_dwarf(elf, address));
+		if (!function_of(elf, scope, address, &id))
+			continue;
+		if (scope->inlined)
+			set_line(elf, vec_last(&chain->at), unit, unit_file(unit, scope->call_file),
+				 scope->call_line);
+		add_place(chain, id);
+	}
+}
+
+static void elf_resolve(struct source *source, uint64_t address, struct chain *chain)
+{
+	struct elf_source *elf = (struct elf_source *)source;
+	const struct unit *unit = units_find(&elf->units, address);
+	const char *file;
+	uint32_t line;
+
+	if (unit)
+		resolve_scopes(elf, unit, address, chain);
+	if (chain->at.nr == 0)
+		add_place(chain, add_without_dwarf(elf, address));
+	if (unit && unit_line(unit, address, &file, &line))
+		set_line(elf, vec_last(&chain->at), unit, file, line);
+}
+
+/* --- opening ------------------------------------------------------------------------------- */
+
+static int open_path(struct elf_source *elf, struct error *err)
+{
+	const struct profile_module *module = elf->module;
+
+	if (module->kind == PROFILE_MODULE_VDSO)
+		elf->own_fd = vdso_copy(err);
+	else if (module->open_path)
+		elf->own_fd = open(module->open_path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	else
+		return error_set(err, ERR_UNSUPPORTED, "%s",
+				 module->reason ? module->reason : "the file is not known");
+	if (elf->own_fd < 0 && module->kind != PROFILE_MODULE_VDSO)
+		error_errno(err, errno, "open %s", module->open_path);
+	return elf->own_fd;
+}
+
+static int descriptor(struct elf_source *elf, const struct symbolize_options *options,
+		      struct error *err)
+{
+	int fd = options->open_module ? options->open_module(options->context, elf->module) : -1;
+
+	return fd >= 0 ? fd : open_path(elf, err);
+}
+
+static void read_symbols(struct elf_source *elf)
+{
+	struct binary *binary = &elf->binary;
+
+	extents_read(&elf->extents, binary->fd, &binary->file);
+	symtab_read(&elf->symtab, binary->elf);
+	if (binary->separate_elf)
+		symtab_read(&elf->symtab, binary->separate_elf);
+	if (binary_has_section(binary->elf, ".gnu_debugdata"))
+		elf->minidebug = minidebug_read(&elf->symtab, binary->fd);
+	symtab_build(&elf->symtab, &elf->extents);
+	plt_read(&elf->plt, binary->elf, &elf->symtab);
+}
+
+static bool only_exported(const struct binary *binary)
+{
+	return !binary_has_section(binary->elf, ".symtab") &&
+	       !binary_has_section(binary->elf, ".gnu_debugdata") &&
+	       !(binary->separate_elf && binary_has_section(binary->separate_elf, ".symtab"));
+}
+
+static char *explain(const struct elf_source *elf)
+{
+	const struct binary *binary = &elf->binary;
+
+	if (!binary->reason)
+		return NULL;
+	if (binary->dwarf || !only_exported(binary))
+		return xstrdup(binary->reason);
+	return xasprintf("stripped, %s; %s",
+			 elf->symtab.at.nr ? "only exported functions have names" : "no names",
+			 binary->reason);
+}
+
+static int open_all(struct elf_source *elf, const struct source_request *request, struct error *err)
+{
+	const struct symbolize_options *options = request->options;
+	struct binary_where where = {
+		.path = request->module->open_path ? request->module->open_path
+						   : request->module->path,
+		.build_id = request->module->build_id,
+		.debug_directories = options->debug_directories,
+		.no_dwarf = request->no_dwarf,
+	};
+	int fd = descriptor(elf, options, err);
+	int ret = fd < 0 ? fd : binary_open(&elf->binary, fd, &where, err);
+
+	if (ret < 0)
+		return ret;
+	read_symbols(elf);
+	if (elf->binary.dwarf)
+		units_open(&elf->units, elf->binary.dwarf, &elf->binary.file);
+	elf->reason = explain(elf);
+	return 0;
+}
+
+static void elf_close(struct source *source)
+{
+	struct elf_source *elf = (struct elf_source *)source;
+
+	units_close(&elf->units);
+	paths_release(&elf->paths);
+	plt_release(&elf->plt);
+	symtab_release(&elf->symtab);
+	minidebug_close(elf->minidebug);
+	extents_release(&elf->extents);
+	binary_close(&elf->binary);
+	if (elf->own_fd >= 0)
+		close(elf->own_fd);
+	map_release(&elf->known);
+	vec_free(&elf->scopes);
+	free(elf->reason);
+	free(elf);
+}
+
+static struct source *elf_open(const struct source_request *request)
+{
+	struct elf_source *elf = xcalloc(1, sizeof(*elf));
+	struct error err = ERROR_INIT;
+
+	elf->source.kind = &source_elf;
+	elf->module = request->module;
+	elf->functions = request->functions;
+	elf->own_fd = -1;
+	if (open_all(elf, request, &err) < 0) {
+		elf_close(&elf->source);
+		return source_without(request, err.message);
+	}
+	elf->source.has_names = true;
+	return &elf->source;
+}
+
+static enum profile_debug debug_of(const struct elf_source *elf)
+{
+	if (elf->units.at.nr)
+		return PROFILE_DEBUG_FULL;
+	return elf->symtab.at.nr ? PROFILE_DEBUG_SYMBOLS : PROFILE_DEBUG_NONE;
+}
+
+static void elf_describe(const struct source *source, struct profile_module *module)
+{
+	const struct elf_source *elf = (const struct elf_source *)source;
+
+	module->debug = debug_of(elf);
+	module->debug_path = elf->binary.separate_elf ? elf->binary.separate.path
+			     : elf->units.at.nr	      ? module->open_path
+						      : NULL;
+	module->reason = elf->reason;
+}
+
+const struct source_kind source_elf = {
+	.open = elf_open,
+	.resolve = elf_resolve,
+	.describe = elf_describe,
+	.close = elf_close,
+};

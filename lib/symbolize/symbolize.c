@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/symbolize.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/vec.h"
+#include "symbolize/job.h"
+
+/* A module that keeps us busy for longer is made to do so. */
+enum { SECONDS_PER_MODULE = 60 };
+
+/* What the child says; short enough that write() does not cut it into pieces. */
+struct message {
+	enum { BEGIN_MODULE, DONE } kind;
+	uint32_t module;
+	size_t done, total;
+	char name[256];
+	struct error err; /* of DONE; code 0: all is well */
+};
+
+struct supervisor {
+	struct job job;
+	VEC(struct job_limit) limits;
+	int pipe[2];
+	pid_t child;
+	bool in_module; /* the last that was begun; a crash is its fault */
+	uint32_t module;
+};
+
+/* --- the child ----------------------------------------------------------------------------- */
+
+static void send_message(int fd, const struct message *message)
+{
+	_Static_assert(sizeof(*message) <= 4096, "PIPE_BUF");
+	if (write(fd, message, sizeof(*message)) < 0)
+		_exit(1); /* nobody is there any more */
+}
+
+static void begin_module(void *context, const struct profile_module *module, size_t done,
+			 size_t total)
+{
+	struct supervisor *supervisor = context;
+	struct message message = {
+		.kind = BEGIN_MODULE,
+		.module = module->id,
+		.done = done,
+		.total = total,
+	};
+
+	snprintf(message.name, sizeof(message.name), "%s", module->name);
+	send_message(supervisor->pipe[1], &message);
+	alarm(SECONDS_PER_MODULE);
+}
+
+/* The recorder catches signals; here they do what they do by default. */
+static void reset_signals(void)
+{
+	sigset_t none;
+
+	for (int signal_nr = 1; signal_nr < NSIG; signal_nr++)
+		signal(signal_nr, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void child(struct supervisor *supervisor)
+{
+	struct message done = { .kind = DONE };
+	struct rlimit no_core = { 0, 0 };
+
+	reset_signals();
+	setrlimit(RLIMIT_CORE, &no_core);
+	unsetenv("DEBUGINFOD_URLS"); /* libdw would ask there */
+	done.err.code = job_run(&supervisor->job, &done.err);
+	send_message(supervisor->pipe[1], &done);
+	_exit(0);
+}
+
+/* --- the parent ---------------------------------------------------------------------------- */
+
+static bool receive(int fd, struct message *message)
+{
+	size_t got = 0;
+
+	while (got < sizeof(*message)) {
+		ssize_t n = read(fd, (char *)message + got, sizeof(*message) - got);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		got += (size_t)n;
+	}
+	return true;
+}
+
+static int start(struct supervisor *supervisor, struct error *err)
+{
+	if (pipe2(supervisor->pipe, O_CLOEXEC) < 0)
+		return error_errno(err, errno, "pipe for symbolizing");
+	supervisor->in_module = false;
+	supervisor->child = fork();
+	if (supervisor->child == 0) {
+		close(supervisor->pipe[0]);
+		child(supervisor);
+	}
+	close(supervisor->pipe[1]);
+	if (supervisor->child > 0)
+		return 0;
+	close(supervisor->pipe[0]);
+	return error_errno(err, errno, "fork for symbolizing");
+}
+
+/* True when the child came to an end that it could tell of. */
+static bool listen_to(struct supervisor *supervisor, struct error *err)
+{
+	const struct symbolize_options *options = supervisor->job.options;
+	struct message message;
+
+	while (receive(supervisor->pipe[0], &message)) {
+		if (message.kind == DONE) {
+			*err = message.err;
+			return true;
+		}
+		supervisor->in_module = true;
+		supervisor->module = message.module;
+		if (options->progress)
+			options->progress(options->context, message.done, message.total,
+					  message.name);
+	}
+	return false;
+}
+
+static int wait_for(pid_t pid)
+{
+	int status = 0;
+
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
+static char *reason_for(int status)
+{
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+		return xasprintf("reading it took longer than %d s", SECONDS_PER_MODULE);
+	if (WIFSIGNALED(status))
+		return xasprintf("reading it crashed (%s)", strsignal(WTERMSIG(status)));
+	return xasprintf("reading it failed");
+}
+
+static struct job_limit *limit_of(struct supervisor *supervisor, uint32_t module)
+{
+	vec_each(&supervisor->limits, limit) if (limit->module == module) return limit;
+	struct job_limit *limit = vec_add(&supervisor->limits);
+	limit->module = module;
+	return limit;
+}
+
+/* The next attempt leaves out of that module what this one died of.  False if it had nothing. */
+static bool lower_effort(struct supervisor *supervisor, int status)
+{
+	struct job_limit *limit = limit_of(supervisor, supervisor->module);
+
+	if (limit->effort == EFFORT_NONE)
+		return false;
+	limit->effort++;
+	free((char *)limit->reason);
+	limit->reason = reason_for(status);
+	supervisor->job.limits = supervisor->limits.at;
+	supervisor->job.nr_limits = supervisor->limits.nr;
+	return true;
+}
+
+static bool was_stopped(int status)
+{
+	return WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM ||
+				       WTERMSIG(status) == SIGHUP);
+}
+
+enum verdict { FINISHED, AGAIN };
+
+static enum verdict attempt(struct supervisor *supervisor, struct error *err)
+{
+	if (start(supervisor, err) < 0)
+		return FINISHED;
+	bool told = listen_to(supervisor, err);
+	close(supervisor->pipe[0]);
+	int status = wait_for(supervisor->child);
+
+	if (told)
+		return FINISHED;
+	if (was_stopped(status))
+		error_set(err, ERR_INTERRUPTED, "stopped while looking up names");
+	else if (supervisor->in_module && lower_effort(supervisor, status))
+		return AGAIN;
+	else
+		error_set(err, ERR_INTERNAL, "looking up names ended unexpectedly (status %#x)",
+			  (unsigned int)status);
+	return FINISHED;
+}
+
+int symbolize_file(const char *path, const struct symbolize_options *options, struct error *err)
+{
+	struct supervisor supervisor = {
+		.job = { .path = path, .options = options, .begin_module = begin_module },
+	};
+	struct error result = ERROR_INIT;
+
+	supervisor.job.context = &supervisor;
+	while (attempt(&supervisor, &result) == AGAIN)
+		;
+	vec_each(&supervisor.limits, limit) free((char *)limit->reason);
+	vec_free(&supervisor.limits);
+	if (err)
+		*err = result;
+	return result.code;
+}
