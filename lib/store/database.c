@@ -50,10 +50,19 @@ int database_open(sqlite3 **db, const char *path, int flags, struct error *err)
 	return ret;
 }
 
-/* SQLite's words where they say more than the errno that it met. */
+/* sqlite3_system_errno() is that of the last call, which may have been part of a rollback. */
+static int errno_of(sqlite3 *db)
+{
+	int errno_value = 0;
+
+	sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &errno_value);
+	return errno_value ? errno_value : sqlite3_system_errno(db);
+}
+
+/* SQLite only says "disk I/O error". */
 static int explain_io(sqlite3 *db, const char *path, const char *doing, struct error *err)
 {
-	int errno_value = sqlite3_system_errno(db);
+	int errno_value = errno_of(db);
 
 	if (errno_value)
 		return error_errno(err, errno_value, "%s %s", doing, path);

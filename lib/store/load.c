@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/load.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,13 @@ static void *add_row(struct loaded *rows, size_t size)
 	return memset((char *)rows->at + rows->nr++ * size, 0, size);
 }
 
+/* Each column takes a byte at least.  More rows than fit come from pages that are read again and
+ * again, in a file that was made so. */
+static bool fits(const struct load *load, const struct table *table, const struct loaded *rows)
+{
+	return rows->nr <= load->size_bytes / table->nr_columns;
+}
+
 static int load_rows(const struct load *load, sqlite3_stmt *statement, const struct table *table,
 		     struct loaded *rows, struct error *err)
 {
@@ -86,6 +94,9 @@ static int load_rows(const struct load *load, sqlite3_stmt *statement, const str
 		size_t where = rows->nr;
 
 		ret = load_row(load, statement, table, add_row(rows, table->row_size), where, err);
+		if (!ret && !fits(load, table, rows))
+			ret = load_complain(load->path, table->name, where, "row",
+					    "has no room in the file", err);
 		if (ret < 0)
 			break;
 	}

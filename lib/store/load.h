@@ -2,7 +2,7 @@
 /*
  * load - the rows of one table, checked as far as one table can be.
  *
- *	struct load load = { .db = db, .path = path, .arena = &arena };
+ *	struct load load = { .db = db, .path = path, .arena = &arena, .size_bytes = size };
  *	struct loaded rows = { 0 };
  *
  *	load_table(&load, &table_thread, "id", &rows, &err);	// ERR_FORMAT if a value is wrong
@@ -13,6 +13,7 @@
 
 #include <sqlite3.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -22,6 +23,7 @@ struct load {
 	sqlite3 *db;
 	const char *path;    /* for messages */
 	struct arena *arena; /* for text */
+	uint64_t size_bytes; /* of the file: rows that do not fit are not there */
 };
 
 struct loaded {

@@ -21,17 +21,17 @@
 #include "store/schema.h"
 #include "store/snapshot.h"
 
-/* Steps of SQLite's machine: some ten a row, and a row is more than a byte.  Only a file that was
- * made to keep us busy needs more. */
+/* Steps of SQLite's machine: about one per byte of a row.  Only a file that was made to keep us
+ * busy needs more. */
 #define STEPS_AT_LEAST 10000000
-#define STEPS_PER_BYTE 64
+#define STEPS_PER_BYTE 8
 #define STEPS_A_CALL 10000
 
 struct reader {
 	struct profile profile; /* what the user sees */
 	sqlite3 *db;
 	struct arena arena;
-	int64_t size_bytes; /* of the file */
+	int64_t size_bytes; /* of the file as SQLite has checked it */
 	int64_t steps_left;
 	int64_t last_sample; /* rowid */
 	VEC(const char *) arguments;
@@ -44,7 +44,8 @@ static struct reader *reader_of(const struct profile *profile)
 
 static struct load load_of(struct reader *reader)
 {
-	return (struct load){ reader->db, reader->profile.path, &reader->arena };
+	return (struct load){ reader->db, reader->profile.path, &reader->arena,
+			      reader->size_bytes };
 }
 
 /* A table of the profile, and where its rows go. */
@@ -269,11 +270,24 @@ static void limit_steps(struct reader *reader)
 	sqlite3_progress_handler(reader->db, STEPS_A_CALL, spend_steps, reader);
 }
 
+static int read_size(struct reader *reader, sqlite3_stmt *statement, struct error *err)
+{
+	(void)err;
+	reader->size_bytes = sqlite3_column_int64(statement, 0);
+	return 0;
+}
+
 /* All from one transaction: a recorder may commit in between. */
 static int load_profile(struct reader *reader, struct error *err)
 {
 	int ret = schema_check(reader->db, reader->profile.path, err);
 
+	if (!ret)
+		ret = read_each(reader,
+				"SELECT page_count * page_size"
+				" FROM pragma_page_count, pragma_page_size",
+				read_size, err);
+	limit_steps(reader);
 	if (!ret)
 		ret = load_all(reader, err);
 	sqlite3_exec(reader->db, "COMMIT", NULL, NULL, NULL);
@@ -300,7 +314,6 @@ static int check_file(struct reader *reader, int fd, struct error *err)
 	if (!S_ISREG(status.st_mode))
 		return error_set(err, ERR_FORMAT, "%s is not a regular file", path);
 
-	reader->size_bytes = status.st_size;
 	reader->profile.in_progress = place_is_held(fd);
 	return header_check(fd, path, err);
 }
@@ -355,19 +368,28 @@ static int open_profile(struct reader *reader, struct error *err)
 	return database_error(reader->db, path, "read", err);
 }
 
-/* "truncated" says more than what SQLite thinks of it. */
-static int explain_truncated(struct reader *reader, int ret, struct error *err)
+static bool is_truncated(int fd, const char *path, off_t *size, struct header *header)
 {
-	const char *path = reader->profile.path;
+	struct stat status;
+
+	if (fstat(fd, &status) < 0 || header_read(header, fd, path, NULL) < 0)
+		return false;
+	*size = status.st_size;
+	return header->ours && header->size_bytes > (uint64_t)status.st_size;
+}
+
+/* "truncated" says more than what SQLite thinks of it. */
+static int explain_truncated(const char *path, int ret, struct error *err)
+{
 	int fd = ret == ERR_FORMAT ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
 	struct header header;
+	off_t size;
 
 	if (fd < 0)
 		return ret;
-	if (!header_read(&header, fd, path, NULL) && header.ours &&
-	    header.size_bytes > (uint64_t)reader->size_bytes)
+	if (is_truncated(fd, path, &size, &header))
 		error_set(err, ERR_FORMAT, "%s is truncated: %lld of %llu bytes", path,
-			  (long long)reader->size_bytes, (unsigned long long)header.size_bytes);
+			  (long long)size, (unsigned long long)header.size_bytes);
 	close(fd);
 	return ret;
 }
@@ -383,7 +405,7 @@ int profile_open(struct profile **profile, const char *path, struct error *err)
 	if (!ret)
 		ret = load_profile(reader, err);
 	if (ret < 0) {
-		ret = explain_truncated(reader, ret, err);
+		ret = explain_truncated(path, ret, err);
 		profile_free(&reader->profile);
 		reader = NULL;
 	}
