@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "object/module.h"
 #include "record/aggregate/aggregate.h"
 
 /* What an image says of itself when its heap begins to be accounted. */
@@ -75,6 +76,11 @@ struct heap_totals {
 /* Takes out what is left, hands the last figures to the aggregate, ends the thread.  A process that
  * still runs goes on without us.  totals: NULL if not wanted. */
 void heap_collector_finish(struct heap_collector *collector, struct heap_totals *totals);
+
+/* The module with this id in the profile, with its file open; NULL if no heap stack goes through
+ * it. After _finish(), until _free(). */
+const struct module *heap_collector_module(const struct heap_collector *collector,
+					   uint32_t profile_module);
 
 /* Finishes first if that was not done. */
 void heap_collector_free(struct heap_collector *collector);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/heap/channel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+/* 16 384 events: half of them last 2 ms at eight million a second. */
+#define RING_LOG2 14
+
+static int make_file(struct error *err)
+{
+	int fd = memfd_create(CHANNEL_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0)
+		return error_errno(err, errno, "memory to share with the program: memfd_create");
+	if (ftruncate(fd, (off_t)WIRE_FILE_BYTES) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+		int saved = errno;
+
+		close(fd);
+		return error_errno(err, saved, "memory to share with the program");
+	}
+	return fd;
+}
+
+int channel_open(struct channel *channel, unsigned int ring_log2, struct error *err)
+{
+	*channel = (struct channel){ .fd = make_file(err) };
+	if (channel->fd < 0)
+		return channel->fd;
+
+	channel->control = channel_map(channel, 0, WIRE_CONTROL_BYTES, PROT_READ | PROT_WRITE);
+	if (!channel->control) {
+		int ret = error_errno(err, errno, "map the memory to share with the program");
+
+		channel_close(channel);
+		return ret;
+	}
+	channel->path = xasprintf("/proc/%d/fd/%d", (int)getpid(), channel->fd);
+	wire_init(channel->control, (int32_t)getpid(), ring_log2 ? ring_log2 : RING_LOG2);
+	return 0;
+}
+
+void channel_close(struct channel *channel)
+{
+	if (channel->control)
+		munmap(channel->control, WIRE_CONTROL_BYTES);
+	if (channel->fd >= 0)
+		close(channel->fd);
+	free(channel->path);
+	*channel = (struct channel){ .fd = -1 };
+}
+
+void *channel_map(const struct channel *channel, uint64_t at, size_t size, int prot)
+{
+	void *memory = mmap(NULL, size, prot, MAP_SHARED, channel->fd, (off_t)at);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+void channel_recycle(const struct channel *channel, uint32_t segment)
+{
+	fallocate(channel->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		  (off_t)wire_segment_at(segment), (off_t)WIRE_SEGMENT_BYTES);
+	atomic_store(&channel->control->owner[segment], 0);
+}
+
+void channel_beat(const struct channel *channel, uint64_t now_ns)
+{
+	atomic_store_explicit(&channel->control->heartbeat_ns, now_ns, memory_order_relaxed);
+}
+
+void channel_leave(const struct channel *channel)
+{
+	channel_beat(channel, 0);
+}
+
+static long futex(_Atomic uint32_t *word, int operation, uint32_t value,
+		  const struct timespec *timeout)
+{
+	return syscall(SYS_futex, word, operation, value, timeout, NULL, 0);
+}
+
+void channel_going_to_sleep(const struct channel *channel)
+{
+	atomic_store(&channel->control->sleeping, 1);
+}
+
+void channel_sleep(const struct channel *channel, uint64_t timeout_ns)
+{
+	const struct timespec timeout = {
+		.tv_sec = (time_t)(timeout_ns / 1000000000),
+		.tv_nsec = (long)(timeout_ns % 1000000000),
+	};
+
+	futex(&channel->control->sleeping, FUTEX_WAIT, 1, &timeout);
+	atomic_store(&channel->control->sleeping, 0);
+}
+
+void channel_wake(const struct channel *channel)
+{
+	atomic_store(&channel->control->sleeping, 0);
+	futex(&channel->control->sleeping, FUTEX_WAKE, INT_MAX, NULL);
+}
+
+void channel_wake_producers(struct wire_ring *ring)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&ring->waiting, memory_order_relaxed))
+		futex(&ring->tail, FUTEX_WAKE, INT_MAX, NULL);
+}

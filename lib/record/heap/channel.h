@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channel - the memory shared with the programs that are recorded, from the recorder's side.
+ *
+ *	channel_open(&channel, 0, &err);	// WIRE_ENV=channel.path for the program
+ *	channel_beat(&channel, now_ns);		// ten times a second at least
+ *
+ *	channel_going_to_sleep(&channel);
+ *	if (!anything_to_do())
+ *		channel_sleep(&channel, timeout_ns);
+ *
+ * shim/wire.h says what is in it, and that none of it can be trusted.  It cannot shrink, so what is
+ * mapped stays readable.
+ */
+#ifndef RECORD_HEAP_CHANNEL_H
+#define RECORD_HEAP_CHANNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "shim/wire.h"
+
+#define CHANNEL_NAME "cprof-heap"
+
+struct channel {
+	int fd;
+	struct wire_control *control;
+	char *path; /* by which programs open it */
+};
+
+/* ring_log2: slots of a new ring; 0: the default. */
+int channel_open(struct channel *channel, unsigned int ring_log2, struct error *err);
+void channel_close(struct channel *channel);
+
+/* Maps a part of the file, PROT_ as for mmap(); NULL if that is refused. */
+void *channel_map(const struct channel *channel, uint64_t at, size_t size, int prot);
+/* Gives the memory of a segment back and the segment to whoever comes next. */
+void channel_recycle(const struct channel *channel, uint32_t segment);
+
+/* Says that we are there.  Without it programs go on alone, after a while. */
+void channel_beat(const struct channel *channel, uint64_t now_ns);
+/* Says that we are gone. */
+void channel_leave(const struct channel *channel);
+
+void channel_going_to_sleep(const struct channel *channel);
+void channel_sleep(const struct channel *channel, uint64_t timeout_ns);
+/* From any thread. */
+void channel_wake(const struct channel *channel);
+
+/* After the tail of a ring moved: wakes who waits for room. */
+void channel_wake_producers(struct wire_ring *ring);
+
+#endif

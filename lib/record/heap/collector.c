@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/heap/collector.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "record/heap/intake.h"
+
+#define SLEEP_NS UINT64_C(20000000)
+#define BLOCKED_NS 2000000
+#define PUSH_NS UINT64_C(1000000000)
+
+struct heap_collector {
+	struct heap_collector_config config;
+	struct channel channel;
+	struct heap_model *model;
+	struct frames *frames;
+	struct intake intake;
+	uint64_t pushed_ns;
+	struct profile_heap tree; /* as last pushed */
+	struct heap_totals totals;
+
+	pthread_t thread;
+	bool running;
+	_Atomic bool stopping;
+};
+
+/* --- what the profile gets --------------------------------------------------------------------*/
+
+static const char *reason_text(uint32_t reason)
+{
+	static const char *const texts[WIRE_NR_REASONS] = {
+		[WIRE_REASON_RECORDER_GONE] =
+			"the recorder did not keep up: a ring was full for too long",
+		[WIRE_REASON_SANITIZER] =
+			"built with a sanitizer, which has an allocator of its own",
+		[WIRE_REASON_FOREIGN_MALLOC] =
+			"the executable has a malloc of its own, which cannot be interposed",
+		[WIRE_REASON_NO_MALLOC] = "no malloc was found to pass calls on to",
+		[WIRE_REASON_NO_MEMORY] = "the shared memory could not be mapped",
+		[WIRE_REASON_NO_RINGS] = "more threads than can be tracked",
+		[WIRE_REASON_NO_FORK_GUARD] = "this kernel cannot wipe memory in forked children",
+	};
+
+	return reason < WIRE_NR_REASONS && texts[reason] ? texts[reason] : "switched off";
+}
+
+static void find_process(struct heap_collector *c, struct image *image, bool at_last)
+{
+	if (image->process == PROFILE_NONE && c->config.image_of)
+		image->process = c->config.image_of(c->config.context, &image->hello, at_last);
+}
+
+/* The shim switched itself off, or the image is over. */
+static void tell_state(struct heap_collector *c, struct image *image)
+{
+	const struct segment *segment = image->segment;
+
+	if (image->process == PROFILE_NONE)
+		return;
+	if (segment && atomic_load(&segment->shared->state) == WIRE_STATE_OFF)
+		image->off_reason = segment->shared->reason;
+	if (image->off_reason && !image->told_off && c->config.untracked) {
+		c->config.untracked(c->config.context, image->process,
+				    reason_text(image->off_reason));
+		image->told_off = true;
+	}
+	if (image->end_ns && !image->told_end && c->config.ended) {
+		c->config.ended(c->config.context, image->process, image->end_ns);
+		image->told_end = true;
+	}
+}
+
+static void tree_figures(const struct heap_collector *c, struct profile_heap *tree)
+{
+	heap_model_figures(c->model, PROFILE_NONE, tree);
+	for (size_t i = 0; i < c->intake.images.nr; i++) {
+		const struct image *image = c->intake.images.at[i];
+
+		tree->stall_us += image->stalled_ns / 1000;
+		tree->counted_allocations += image->counted_allocations;
+		tree->counted_frees += image->counted_frees;
+		tree->counted_bytes += image->counted_bytes;
+	}
+}
+
+static void push_images(struct heap_collector *c, bool at_last)
+{
+	struct profile_heap tree;
+
+	vec_each(&c->intake.images, image)
+	{
+		find_process(c, *image, at_last);
+		tell_state(c, *image);
+		image_read_counters(*image);
+		image_resolve(*image, c->frames);
+	}
+	tree_figures(c, &tree);
+
+	bool moved =
+		tree.peak_time_us != c->tree.peak_time_us || tree.peak_bytes != c->tree.peak_bytes;
+
+	vec_each(&c->intake.images, image) image_push(*image, c->config.aggregate, moved);
+	if (memcmp(&tree, &c->tree, sizeof(tree)) != 0)
+		aggregate_heap(c->config.aggregate, &tree);
+	c->tree = tree;
+}
+
+static void push_now_and_then(struct heap_collector *c)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	if (now_ns - c->pushed_ns < PUSH_NS)
+		return;
+	c->pushed_ns = now_ns;
+	intake_find_execs(&c->intake);
+	push_images(c, false);
+}
+
+static void tell_quality(const struct heap_collector *c)
+{
+	for (size_t i = 0; i < c->intake.images.nr; i++)
+		image_tell_quality(c->intake.images.at[i], c->frames, c->config.aggregate);
+}
+
+/* --- the thread -------------------------------------------------------------------------------*/
+
+static void rest(struct heap_collector *c)
+{
+	static const struct timespec blocked = { .tv_nsec = BLOCKED_NS };
+
+	if (intake_is_blocked(&c->intake)) {
+		nanosleep(&blocked, NULL);
+		return;
+	}
+	channel_going_to_sleep(&c->channel);
+	if (!intake_is_pressed(&c->intake) && !atomic_load(&c->stopping))
+		channel_sleep(&c->channel, SLEEP_NS);
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void count_totals(struct heap_collector *c)
+{
+	vec_each(&c->intake.images, image)
+	{
+		c->totals.images++;
+		c->totals.tracked += (*image)->was_tracked;
+	}
+	c->totals.events = c->intake.events;
+	c->totals.cpu_ns = cpu_ns();
+}
+
+static void *collect(void *argument)
+{
+	struct heap_collector *c = argument;
+
+	while (!atomic_load(&c->stopping)) {
+		intake_round(&c->intake);
+		c->totals.rounds++;
+		push_now_and_then(c);
+		rest(c);
+	}
+	intake_drain(&c->intake);
+	push_images(c, true);
+	tell_quality(c);
+	channel_leave(&c->channel);
+	count_totals(c);
+	return NULL;
+}
+
+/* Signals are the main thread's business. */
+static int start_thread(struct heap_collector *c, struct error *err)
+{
+	sigset_t all, before;
+	int ret;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	ret = pthread_create(&c->thread, NULL, collect, c);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (ret)
+		return error_errno(err, ret, "start the heap collector");
+	c->running = true;
+	return 0;
+}
+
+int heap_collector_start(struct heap_collector **collector,
+			 const struct heap_collector_config *config, struct error *err)
+{
+	struct heap_collector *c = xcalloc(1, sizeof(*c));
+	int ret;
+
+	*collector = NULL;
+	c->config = *config;
+	c->tree.peak_time_us = PROFILE_NO_TIME;
+	ret = channel_open(&c->channel, config->ring_log2, err);
+	if (ret < 0)
+		goto out_free;
+
+	c->model = heap_model_new();
+	c->frames = frames_new(config->aggregate);
+	intake_init(&c->intake, &c->channel, c->model, c->frames, config->start_ns);
+	c->pushed_ns = monotonic_ns();
+	channel_beat(&c->channel, c->pushed_ns);
+	ret = start_thread(c, err);
+	if (ret < 0)
+		goto out_free;
+	*collector = c;
+	return 0;
+
+out_free:
+	heap_collector_free(c);
+	return ret;
+}
+
+const char *heap_collector_path(const struct heap_collector *c)
+{
+	return c->channel.path;
+}
+
+const struct module *heap_collector_module(const struct heap_collector *c, uint32_t profile_module)
+{
+	return frames_module(c->frames, profile_module);
+}
+
+void heap_collector_finish(struct heap_collector *c, struct heap_totals *totals)
+{
+	if (c->running) {
+		atomic_store(&c->stopping, true);
+		channel_wake(&c->channel);
+		pthread_join(c->thread, NULL);
+		c->running = false;
+	}
+	if (totals)
+		*totals = c->totals;
+}
+
+void heap_collector_free(struct heap_collector *c)
+{
+	if (!c)
+		return;
+	heap_collector_finish(c, NULL);
+	intake_release(&c->intake);
+	frames_free(c->frames);
+	heap_model_free(c->model);
+	channel_close(&c->channel);
+	free(c);
+}

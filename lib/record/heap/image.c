@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/heap/image.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* --- who it is --------------------------------------------------------------------------------*/
+
+static char *copy_text(const char *text, uint32_t bytes, uint32_t limit)
+{
+	return bytes && bytes <= limit ? xstrndup(text, bytes) : NULL;
+}
+
+/* Arguments, each ended by \0, the last one maybe cut. */
+static void copy_arguments(struct image *image, const char *text, uint32_t bytes)
+{
+	VEC(char *) arguments = { 0 };
+
+	if (!bytes || bytes > WIRE_ARGV_BYTES)
+		return;
+	image->arguments_text = xcalloc(1, (size_t)bytes + 1);
+	memcpy(image->arguments_text, text, bytes);
+	for (uint32_t at = 0; at < bytes; at += (uint32_t)strlen(image->arguments_text + at) + 1)
+		vec_push(&arguments, image->arguments_text + at);
+	image->hello.nr_arguments = arguments.nr;
+	vec_push(&arguments, NULL);
+	image->arguments = arguments.at;
+}
+
+static void read_hello(struct image *image, const struct wire_segment *shared)
+{
+	image->executable = copy_text(shared->exe, shared->exe_bytes, WIRE_EXE_BYTES);
+	copy_arguments(image, shared->argv, shared->argv_bytes);
+	image->hello.pid = image->segment->pid;
+	image->hello.parent_pid = shared->ppid;
+	image->hello.time_ns = shared->start_ns;
+	image->hello.executable = image->executable;
+	image->hello.arguments = image->arguments;
+}
+
+struct image *image_new(struct heap_model *model, struct segment *segment)
+{
+	struct image *image = xcalloc(1, sizeof(*image));
+
+	image->model = model;
+	image->segment = segment;
+	image->id = heap_model_image(model);
+	image->process = PROFILE_NONE;
+	image->changed = true;
+	image->was_tracked = atomic_load(&segment->shared->state) == WIRE_STATE_LIVE;
+	read_hello(image, segment->shared);
+	return image;
+}
+
+void image_free(struct image *image)
+{
+	if (!image)
+		return;
+	frames_image_release(&image->frames);
+	map_release(&image->site_of);
+	map_release(&image->row_of);
+	vec_free(&image->sites);
+	vec_free(&image->rows);
+	free(image->executable);
+	free(image->arguments_text);
+	free(image->arguments);
+	free(image);
+}
+
+/* --- sites ------------------------------------------------------------------------------------*/
+
+static enum profile_allocator allocator_of(unsigned int function)
+{
+	static const enum profile_allocator allocators[WIRE_NR_FUNCTIONS] = {
+		[WIRE_FN_MALLOC] = PROFILE_MALLOC,
+		[WIRE_FN_CALLOC] = PROFILE_CALLOC,
+		[WIRE_FN_REALLOC] = PROFILE_REALLOC,
+		[WIRE_FN_REALLOCARRAY] = PROFILE_REALLOCARRAY,
+		[WIRE_FN_POSIX_MEMALIGN] = PROFILE_POSIX_MEMALIGN,
+		[WIRE_FN_ALIGNED_ALLOC] = PROFILE_ALIGNED_ALLOC,
+		[WIRE_FN_MEMALIGN] = PROFILE_MEMALIGN,
+		[WIRE_FN_VALLOC] = PROFILE_VALLOC,
+		[WIRE_FN_PVALLOC] = PROFILE_PVALLOC,
+	};
+
+	return function < WIRE_NR_FUNCTIONS ? allocators[function] : PROFILE_MALLOC;
+}
+
+uint32_t image_site(struct image *image, uint32_t node, unsigned int function)
+{
+	bool added;
+	uint64_t *site = map_add(&image->site_of, (uint64_t)node << 8 | (function & 0xff), &added);
+
+	if (added) {
+		*site = heap_model_site(image->model, image->id);
+		vec_push(&image->sites, (struct image_site){ .model = (uint32_t)*site,
+							     .node = node,
+							     .allocator = allocator_of(function) });
+	}
+	return (uint32_t)*site;
+}
+
+static uint32_t row_of(struct image *image, uint32_t stack, enum profile_allocator allocator)
+{
+	bool added;
+	uint64_t *row = map_add(&image->row_of, (uint64_t)stack << 8 | allocator, &added);
+
+	if (added) {
+		*row = image->rows.nr;
+		vec_push(&image->rows,
+			 (struct image_row){ .stack = stack, .allocator = allocator });
+	}
+	return (uint32_t)*row;
+}
+
+void image_resolve(struct image *image, struct frames *frames)
+{
+	for (; image->segment && image->nr_resolved < image->sites.nr; image->nr_resolved++) {
+		struct image_site *site = &image->sites.at[image->nr_resolved];
+		uint32_t stack = frames_stack(frames, &image->frames, image->segment, site->node,
+					      &site->truncated);
+
+		site->row = row_of(image, stack, site->allocator);
+	}
+}
+
+/* --- figures ----------------------------------------------------------------------------------*/
+
+static uint64_t relaxed(const _Atomic uint64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+void image_read_counters(struct image *image)
+{
+	uint64_t lost = image->lost;
+
+	if (!image->segment)
+		return;
+	image->counted_allocations = image->counted_reallocations = 0;
+	image->counted_frees = image->counted_bytes = 0;
+	image->lost = image->stalled_ns = 0;
+	image->missed = relaxed(&image->segment->shared->missed);
+	vec_each(&image->segment->rings, ring)
+	{
+		const struct wire_ring *shared = (*ring)->shared;
+
+		image->counted_allocations += relaxed(&shared->allocations);
+		image->counted_reallocations += relaxed(&shared->reallocations);
+		image->counted_frees += relaxed(&shared->frees);
+		image->counted_bytes += relaxed(&shared->allocated_bytes);
+		image->lost += relaxed(&shared->lost) + (*ring)->damaged;
+		image->stalled_ns += relaxed(&shared->stalled_ns);
+	}
+	if (image->lost > lost)
+		heap_model_lost(image->model, image->id, image->lost - lost);
+}
+
+void image_figures(const struct image *image, struct profile_heap *figures)
+{
+	heap_model_figures(image->model, image->id, figures);
+	figures->process = image->process;
+	figures->stall_us = image->stalled_ns / 1000;
+	figures->counted_allocations = image->counted_allocations;
+	figures->counted_frees = image->counted_frees;
+	figures->counted_bytes = image->counted_bytes;
+}
+
+static void add(struct profile_heap_site *sum, const struct profile_heap_site *site)
+{
+	sum->allocations += site->allocations;
+	sum->frees += site->frees;
+	sum->reallocations += site->reallocations;
+	sum->allocated_bytes += site->allocated_bytes;
+	sum->freed_bytes += site->freed_bytes;
+	sum->at_peak_bytes += site->at_peak_bytes;
+	sum->at_peak_blocks += site->at_peak_blocks;
+	sum->at_tree_peak_bytes += site->at_tree_peak_bytes;
+	sum->at_tree_peak_blocks += site->at_tree_peak_blocks;
+	sum->live_bytes += site->live_bytes;
+	sum->live_blocks += site->live_blocks;
+	sum->temporary += site->temporary;
+	sum->lifetime_us += site->lifetime_us;
+	sum->lifetime_blocks += site->lifetime_blocks;
+}
+
+static uint64_t checksum(const struct profile_heap_site *row)
+{
+	const uint64_t words[] = {
+		row->allocations,	  row->frees,
+		row->reallocations,	  row->allocated_bytes,
+		row->freed_bytes,	  row->at_peak_bytes,
+		row->at_peak_blocks,	  row->at_tree_peak_bytes,
+		row->at_tree_peak_blocks, row->live_bytes,
+		row->live_blocks,	  row->temporary,
+		row->lifetime_us,
+	};
+	uint64_t sum = 1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		sum = map_hash(sum ^ words[i]) + i;
+	return sum | 1;
+}
+
+static void push_rows(struct image *image, struct aggregate *aggregate)
+{
+	struct profile_heap_site *sums = xcalloc(image->rows.nr + 1, sizeof(*sums));
+	struct profile_heap_site figures;
+
+	for (size_t i = 0; i < image->nr_resolved; i++) {
+		heap_model_site_figures(image->model, image->sites.at[i].model, &figures);
+		add(&sums[image->sites.at[i].row], &figures);
+	}
+	for (size_t i = 0; i < image->rows.nr; i++) {
+		struct image_row *row = &image->rows.at[i];
+		uint64_t sum = checksum(&sums[i]);
+
+		if (sum == row->pushed)
+			continue;
+		row->pushed = sum;
+		sums[i].process = image->process;
+		sums[i].stack = row->stack;
+		sums[i].allocator = row->allocator;
+		aggregate_heap_site(aggregate, &sums[i]);
+	}
+	free(sums);
+}
+
+void image_push(struct image *image, struct aggregate *aggregate, bool peak_moved)
+{
+	struct profile_heap figures;
+
+	if (image->process == PROFILE_NONE || !image->was_tracked ||
+	    (!image->changed && !peak_moved))
+		return;
+	if (image->changed) {
+		image_figures(image, &figures);
+		aggregate_heap(aggregate, &figures);
+	}
+	push_rows(image, aggregate);
+	image->changed = false;
+}
+
+void image_end(struct image *image, struct frames *frames, uint64_t time_ns)
+{
+	image_read_counters(image);
+	image_resolve(image, frames);
+	if (atomic_load(&image->segment->shared->state) == WIRE_STATE_OFF)
+		image->off_reason = image->segment->shared->reason;
+	heap_model_end(image->model, image->id, time_ns);
+	frames_image_release(&image->frames);
+	map_release(&image->site_of);
+	image->segment = NULL;
+	image->changed = true;
+}
+
+/* --- quality ----------------------------------------------------------------------------------*/
+
+static void tell(struct aggregate *aggregate, enum profile_quality_kind kind, const char *what,
+		 const struct image *image, uint64_t count)
+{
+	if (!count)
+		return;
+
+	char *detail = xasprintf("heap of %s: %s",
+				 image->executable ? image->executable : "a program", what);
+
+	aggregate_quality(aggregate, kind, detail, count);
+	free(detail);
+}
+
+static void tell_truncated(const struct image *image, const struct frames *frames,
+			   struct aggregate *aggregate)
+{
+	struct profile_heap_site figures;
+
+	for (size_t i = 0; i < image->nr_resolved; i++) {
+		const struct image_site *site = &image->sites.at[i];
+
+		if (!site->truncated)
+			continue;
+		heap_model_site_figures(image->model, site->model, &figures);
+
+		char *detail = xasprintf("%s (heap)", frames_truncated(frames, site->truncated));
+
+		aggregate_quality(aggregate, PROFILE_TRUNCATED, detail,
+				  figures.allocations + figures.reallocations);
+		free(detail);
+	}
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* An event is published before it is counted, so a killed thread may be one off. */
+static uint64_t disagreement(const struct image *image, const struct profile_heap *figures)
+{
+	uint64_t calls = distance(figures->allocations + figures->reallocations,
+				  image->counted_allocations + image->counted_reallocations);
+	uint64_t bytes = distance(figures->allocated_bytes, image->counted_bytes);
+
+	return calls ? calls : bytes ? 1 : 0;
+}
+
+void image_tell_quality(const struct image *image, const struct frames *frames,
+			struct aggregate *aggregate)
+{
+	struct profile_heap figures;
+
+	if (!image->was_tracked)
+		return;
+	image_figures(image, &figures);
+	tell_truncated(image, frames, aggregate);
+	tell(aggregate, PROFILE_LOST, "events lost", image, figures.lost_events);
+	tell(aggregate, PROFILE_LOST, "calls before the first event", image, image->missed);
+	tell(aggregate, PROFILE_BOUNDED, "events came late: the peak is not exact", image,
+	     figures.late_events);
+	tell(aggregate, PROFILE_BOUNDED, "frees of blocks that were never seen allocated", image,
+	     figures.unknown_frees);
+	tell(aggregate, PROFILE_BOUNDED, "blocks allocated where one was: frees were not seen",
+	     image, heap_model_duplicates(image->model, image->id));
+	tell(aggregate, PROFILE_BOUNDED, "calls that the shim counted otherwise", image,
+	     disagreement(image, &figures));
+}

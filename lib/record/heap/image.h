@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * image - one program image whose heap is accounted: from its sites to rows of the profile.
+ *
+ *	image = image_new(model, segment);
+ *	site = image_site(image, stack_node, function);		// for an event
+ *	image_resolve(image, frames);				// while its segment is there
+ *	image_push(image, aggregate, peak_moved);		// what changed since the last time
+ *	image_end(image, frames, time_ns);			// then the segment may go
+ *
+ * The shim's stacks that are one stack in the profile (the same code loaded twice, say) are one
+ * row: their figures are added up.
+ */
+#ifndef RECORD_HEAP_IMAGE_H
+#define RECORD_HEAP_IMAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "record/aggregate/aggregate.h"
+#include "record/heap/collector.h"
+#include "record/heap/frames.h"
+#include "record/heap/model.h"
+#include "record/heap/segment.h"
+
+/* A stack of the shim's that allocates by one function. */
+struct image_site {
+	uint32_t model; /* site */
+	uint32_t node;
+	enum profile_allocator allocator;
+	uint32_t row;	    /* valid when resolved */
+	uint32_t truncated; /* see frames.h */
+};
+
+struct image_row {
+	uint32_t stack;
+	enum profile_allocator allocator;
+	uint64_t pushed; /* checksum of the figures last pushed */
+};
+
+struct image {
+	struct heap_model *model;
+	struct segment *segment; /* NULL when it is gone */
+	uint32_t id;		 /* the model's */
+	uint32_t process;	 /* the profile's; PROFILE_NONE: not known yet */
+	struct heap_hello hello;
+	char *executable, *arguments_text, **arguments;
+
+	struct map site_of; /* node << 8 | function to model's site */
+	VEC(struct image_site) sites;
+	size_t nr_resolved;
+	struct frames_image frames;
+	struct map row_of; /* stack << 8 | allocator to index */
+	VEC(struct image_row) rows;
+
+	bool changed; /* since the last push */
+	bool was_tracked;
+	uint32_t off_reason; /* enum wire_reason; 0: it is on */
+	uint64_t end_ns;     /* CLOCK_MONOTONIC; 0: it runs */
+	bool told_off, told_end;
+	/* From the shared counters, kept when the segment goes. */
+	uint64_t counted_allocations, counted_reallocations, counted_frees, counted_bytes;
+	uint64_t lost, stalled_ns, missed;
+};
+
+struct image *image_new(struct heap_model *model, struct segment *segment);
+void image_free(struct image *image);
+
+/* function: enum wire_function, unchecked. */
+uint32_t image_site(struct image *image, uint32_t node, unsigned int function);
+
+void image_resolve(struct image *image, struct frames *frames);
+/* Reads the shim's own counters. */
+void image_read_counters(struct image *image);
+/* Everything that changed, and if the tree's peak moved all that depends on it. */
+void image_push(struct image *image, struct aggregate *aggregate, bool peak_moved);
+/* The figures of the image with what the shim counted; process is set. */
+void image_figures(const struct image *image, struct profile_heap *figures);
+
+/* The image is over: after this its segment is not needed any more. */
+void image_end(struct image *image, struct frames *frames, uint64_t time_ns);
+
+/* Tells which walks ended early, and where the shim's counters disagree. */
+void image_tell_quality(const struct image *image, const struct frames *frames,
+			struct aggregate *aggregate);
+
+#endif

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/heap/intake.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BEAT_NS UINT64_C(50000000)
+/* How long one thread may hold up all others, and how long when others need room. */
+#define PATIENCE_NS UINT64_C(500000000)
+#define PATIENCE_PRESSED_NS UINT64_C(20000000)
+
+void intake_init(struct intake *intake, struct channel *channel, struct heap_model *model,
+		 struct frames *frames, uint64_t start_ns)
+{
+	*intake = (struct intake){
+		.channel = channel, .model = model, .frames = frames, .start_ns = start_ns
+	};
+	ticks_start(&intake->ticks);
+}
+
+void intake_release(struct intake *intake)
+{
+	vec_each(&intake->segments, segment) segment_close(*segment);
+	vec_each(&intake->images, image) image_free(*image);
+	vec_free(&intake->segments);
+	vec_free(&intake->images);
+	vec_free(&intake->pidfds);
+	order_release(&intake->order);
+}
+
+/* --- events -----------------------------------------------------------------------------------*/
+
+static void beat(struct intake *intake)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	if (now_ns - intake->beat_ns < BEAT_NS)
+		return;
+	intake->beat_ns = now_ns;
+	channel_beat(intake->channel, now_ns);
+}
+
+static void flush(struct intake *intake)
+{
+	heap_model_apply(intake->model, intake->batch, intake->nr_batch);
+	intake->nr_batch = 0;
+	beat(intake);
+}
+
+static uint64_t time_of(const struct intake *intake, uint64_t clock)
+{
+	uint64_t ns = ticks_ns(&intake->ticks, clock);
+
+	return ns > intake->start_ns ? ns - intake->start_ns : 0;
+}
+
+static struct image *image_of(const struct ring_view *ring)
+{
+	return ring->segment->image;
+}
+
+static enum heap_op end_of_realloc(const struct wire_event *event)
+{
+	switch (event->result) {
+	case WIRE_RESULT_DONE:
+		return HEAP_REALLOC_DONE;
+	case WIRE_RESULT_FREED:
+		return HEAP_REALLOC_FREED;
+	default:
+		return HEAP_REALLOC_FAILED;
+	}
+}
+
+/* False if that is no event of a block. */
+static bool convert(struct ring_view *ring, const struct wire_event *event, struct heap_event *to)
+{
+	switch (event->op) {
+	case WIRE_ALLOC:
+		to->op = HEAP_ALLOC;
+		break;
+	case WIRE_FREE:
+		to->op = HEAP_FREE;
+		break;
+	case WIRE_REALLOC_BEGIN:
+		to->op = HEAP_REALLOC_BEGIN;
+		break;
+	case WIRE_REALLOC_END:
+		to->op = end_of_realloc(event);
+		break;
+	default:
+		return false;
+	}
+	if (to->op == HEAP_ALLOC || to->op == HEAP_REALLOC_DONE)
+		to->site = image_site(image_of(ring), event->stack, event->function);
+	return event->address || to->op == HEAP_REALLOC_FAILED || to->op == HEAP_REALLOC_FREED;
+}
+
+static void take_heap_event(struct intake *intake, struct ring_view *ring,
+			    const struct wire_event *event)
+{
+	struct heap_event *to = &intake->batch[intake->nr_batch];
+
+	*to = (struct heap_event){ .address = event->address,
+				   .size = event->size,
+				   .time_ns = time_of(intake, event->clock),
+				   .lane = ring->lane };
+	if (!convert(ring, event, to))
+		ring->damaged++;
+	else if (++intake->nr_batch == INTAKE_BATCH)
+		flush(intake);
+}
+
+/* The ring is of this thread from here on. */
+static void take_thread(struct intake *intake, struct ring_view *ring,
+			const struct wire_event *event)
+{
+	flush(intake);
+	heap_model_thread(intake->model, ring->lane, (int32_t)event->address, !ring->shared->level);
+}
+
+static void note_order(struct intake *intake, const struct ring_view *ring, uint64_t sequence)
+{
+	if (sequence > intake->applied && intake->patience != IGNORE_NUMBERS)
+		intake->applied = sequence;
+	else
+		heap_model_late(intake->model, image_of(ring)->id, 1);
+}
+
+static void take(struct intake *intake, struct ring_view *ring)
+{
+	struct wire_event event;
+
+	if (!ring_take(ring, &event)) {
+		ring->damaged++;
+		return;
+	}
+	note_order(intake, ring, event.sequence);
+	intake->events++;
+	image_of(ring)->changed = true;
+	ring->segment->executing = event.op == WIRE_EXEC;
+	if (event.op == WIRE_THREAD)
+		take_thread(intake, ring, &event);
+	else if (event.op != WIRE_FORK && event.op != WIRE_EXEC)
+		take_heap_event(intake, ring, &event);
+	if (ring->pos - ring->given >= 1u << (ring->log2 - 2))
+		ring_give_back(ring);
+}
+
+/* --- images begin -----------------------------------------------------------------------------*/
+
+static uint64_t last_published(const struct segment *segment)
+{
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < segment->rings.nr; i++) {
+		uint64_t sequence = ring_last_published(segment->rings.at[i]);
+
+		last = sequence > last ? sequence : last;
+	}
+	return last;
+}
+
+/* No more events come from it. */
+static void mark_dead(struct segment *segment, uint64_t end)
+{
+	uint64_t last = last_published(segment);
+
+	segment->dead = true;
+	segment->end = end > last ? end : last + 1;
+}
+
+static void begin_image(struct intake *intake, struct segment *segment)
+{
+	vec_each(&intake->segments, other) if ((*other)->pid == segment->pid && !(*other)->dead)
+		mark_dead(*other, 0);
+
+	struct image *image = image_new(intake->model, segment);
+
+	segment->image = image;
+	vec_push(&intake->images, image);
+	vec_push(&intake->segments, segment);
+	intake->segment_at[segment->index] = segment;
+}
+
+static void find_segments(struct intake *intake)
+{
+	const struct wire_control *control = intake->channel->control;
+	uint32_t used = atomic_load(&control->segments_used);
+
+	for (uint32_t i = 0; i < used && i < WIRE_SEGMENTS; i++) {
+		if (intake->segment_at[i] || !atomic_load(&control->owner[i]))
+			continue;
+
+		struct segment *segment = segment_open(intake->channel, i);
+
+		if (segment)
+			begin_image(intake, segment);
+	}
+}
+
+static void find_rings(struct intake *intake, struct segment *segment)
+{
+	struct image *image = segment->image;
+	size_t nr = segment->rings.nr;
+
+	segment_find_rings(segment);
+	for (; nr < segment->rings.nr; nr++)
+		segment->rings.at[nr]->lane = heap_model_lane(intake->model, image->id);
+	frames_find_modules(intake->frames, &image->frames, segment);
+}
+
+static void find_new(struct intake *intake)
+{
+	find_segments(intake);
+	vec_each(&intake->segments, segment) find_rings(intake, *segment);
+}
+
+/* --- images end -------------------------------------------------------------------------------*/
+
+static void find_dead(struct intake *intake)
+{
+	intake->pidfds.nr = 0;
+	vec_each(&intake->segments, segment) vec_push(
+		&intake->pidfds, (struct pollfd){ .fd = (*segment)->pidfd, .events = POLLIN });
+	poll(intake->pidfds.at, intake->pidfds.nr, 0);
+	for (size_t i = 0; i < intake->segments.nr; i++) {
+		struct segment *segment = intake->segments.at[i];
+		bool gone = segment->pidfd < 0 ? !segment_process_exists(segment)
+					       : intake->pidfds.at[i].revents;
+
+		if (gone && !segment->dead) {
+			find_rings(intake, segment);
+			mark_dead(segment, intake->alive_sequence);
+		}
+	}
+}
+
+static void forget_segment(struct intake *intake, struct segment *segment)
+{
+	size_t i = 0;
+
+	while (intake->segments.at[i] != segment)
+		i++;
+	intake->segments.at[i] = intake->segments.at[--intake->segments.nr];
+	intake->segment_at[segment->index] = NULL;
+	channel_recycle(intake->channel, segment->index);
+	segment_close(segment);
+}
+
+static void end_image(struct intake *intake, struct segment *segment)
+{
+	struct image *image = segment->image;
+	uint64_t now_ns = monotonic_ns();
+
+	flush(intake);
+	image_end(image, intake->frames, now_ns > intake->start_ns ? now_ns - intake->start_ns : 0);
+	image->end_ns = now_ns;
+	forget_segment(intake, segment);
+}
+
+/* The dead one that ends first; NULL if none does up to here. */
+static struct segment *first_dead(const struct intake *intake, uint64_t until)
+{
+	struct segment *first = NULL;
+
+	for (size_t i = 0; i < intake->segments.nr; i++) {
+		struct segment *segment = intake->segments.at[i];
+
+		if (segment->dead && segment->end <= until && (!first || segment->end < first->end))
+			first = segment;
+	}
+	return first;
+}
+
+static bool still_maps_us(const struct segment *segment)
+{
+	char path[64], *line = NULL;
+	size_t room = 0;
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)segment->pid);
+	FILE *maps = fopen(path, "re");
+
+	if (!maps)
+		return true;
+	while (!found && getline(&line, &room, maps) > 0)
+		found = strstr(line, CHANNEL_NAME);
+	free(line);
+	fclose(maps);
+	return found;
+}
+
+void intake_find_execs(struct intake *intake)
+{
+	vec_each(&intake->segments, segment) if (!(*segment)->dead && (*segment)->executing &&
+						 !still_maps_us(*segment)) mark_dead(*segment, 0);
+}
+
+/* --- rounds -----------------------------------------------------------------------------------*/
+
+/* Every event below has been published. */
+static uint64_t watermark(const struct intake *intake, uint64_t sequence)
+{
+	if (intake->patience == IGNORE_NUMBERS)
+		return UINT64_MAX;
+	for (size_t i = 0; i < intake->segments.nr && intake->patience == PATIENT; i++) {
+		const struct segment *segment = intake->segments.at[i];
+
+		for (size_t r = 0; r < segment->rings.nr && !segment->dead; r++) {
+			uint64_t low = atomic_load_explicit(&segment->rings.at[r]->shared->low,
+							    memory_order_acquire);
+
+			if (low && low < sequence)
+				sequence = low;
+		}
+	}
+	return sequence;
+}
+
+/* The rings with events below; *waiting: there are others. */
+static void fill_order(struct intake *intake, uint64_t below, bool *waiting)
+{
+	order_clear(&intake->order);
+	*waiting = false;
+	vec_each(&intake->segments, segment) vec_each(&(*segment)->rings, ring)
+	{
+		ring_peek(*ring);
+		if ((*ring)->next && (*ring)->next < below)
+			order_add(&intake->order, *ring);
+		else if ((*ring)->next)
+			*waiting = true;
+	}
+}
+
+static void take_run(struct intake *intake, struct ring_view *ring, uint64_t below)
+{
+	uint64_t second = order_second(&intake->order);
+	uint64_t until = second < below ? second : below;
+	uint32_t most = 2u << ring->log2; /* a hostile ring may never end */
+
+	do
+		take(intake, ring);
+	while (ring->next && ring->next < until && --most);
+	if (ring->next >= below || !most)
+		ring->next = 0; /* for this round */
+	order_settle(&intake->order);
+}
+
+/* Takes all events below the number, and ends images where they end. */
+static bool merge(struct intake *intake, uint64_t below)
+{
+	struct ring_view *ring;
+	struct segment *dead;
+	bool waiting, any = false;
+
+	fill_order(intake, below, &waiting);
+	while ((ring = order_first(&intake->order))) {
+		dead = first_dead(intake, ring->next);
+		if (dead) {
+			end_image(intake, dead);
+			fill_order(intake, below, &waiting);
+			continue;
+		}
+		dead = first_dead(intake, below);
+		take_run(intake, ring, dead ? dead->end : below);
+		any = true;
+	}
+	while ((dead = first_dead(intake, below)))
+		end_image(intake, dead);
+	flush(intake);
+	if (any || !waiting)
+		intake->blocked_ns = 0;
+	else if (!intake->blocked_ns)
+		intake->blocked_ns = monotonic_ns();
+	return any;
+}
+
+static void give_back(struct intake *intake)
+{
+	vec_each(&intake->segments, segment) vec_each(&(*segment)->rings, ring)
+		ring_give_back(*ring);
+}
+
+/* Blocked for too long: the next round goes on without whom it waited for. */
+static void lose_patience(struct intake *intake)
+{
+	uint64_t limit_ns = intake_is_pressed(intake) ? PATIENCE_PRESSED_NS : PATIENCE_NS;
+	uint64_t now_ns = monotonic_ns();
+
+	if (now_ns - intake->blocked_ns < limit_ns || intake->patience == IGNORE_NUMBERS)
+		return;
+	intake->blocked_ns = now_ns;
+	intake->patience++;
+}
+
+bool intake_round(struct intake *intake)
+{
+	_Atomic uint64_t *sequence = &intake->channel->control->sequence;
+	uint64_t before = atomic_load(sequence), now;
+	bool any;
+
+	beat(intake);
+	ticks_sync(&intake->ticks);
+	find_dead(intake);
+	intake->alive_sequence = before;
+
+	now = atomic_load(sequence); /* before looking at anything that is below it */
+	find_new(intake);
+	any = merge(intake, watermark(intake, now));
+	give_back(intake);
+	if (any)
+		intake->patience = PATIENT;
+	else if (intake->blocked_ns)
+		lose_patience(intake);
+	return any;
+}
+
+void intake_drain(struct intake *intake)
+{
+	uint64_t end = atomic_load(&intake->channel->control->sequence);
+
+	while (intake_round(intake) && intake->applied < end)
+		;
+	intake->patience = IGNORE_LOWS;
+	intake_round(intake);
+}
+
+bool intake_is_pressed(const struct intake *intake)
+{
+	for (size_t i = 0; i < intake->segments.nr; i++) {
+		const struct segment *segment = intake->segments.at[i];
+
+		for (size_t r = 0; r < segment->rings.nr; r++)
+			if (ring_filled(segment->rings.at[r]) >=
+			    1u << (segment->rings.at[r]->log2 - 1))
+				return true;
+	}
+	return false;
+}
+
+bool intake_is_blocked(const struct intake *intake)
+{
+	return intake->blocked_ns != 0;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * intake - brings the events of all rings into one order and gives them to the model.
+ *
+ *	intake_init(&intake, &channel, model, frames, start_ns);
+ *	intake_round(&intake);			// again and again; everything that can be ordered
+ *	...
+ *	intake_drain(&intake);			// the program is over: everything that is there
+ *	intake_release(&intake);
+ *
+ * An event may be taken when no event with a smaller number can still appear: shim/wire.h says how
+ * that is known.  A thread that stops between taking a number and publishing its event holds
+ * up all others; after a while they go on without it, and what it publishes then is late.
+ *
+ * Images begin with a new segment and end with the process, or when the same process shows
+ * another segment (exec).  The end has a place in the order too: the earliest it can have had, so
+ * that a process that starts after it does not add to its heap.
+ */
+#ifndef RECORD_HEAP_INTAKE_H
+#define RECORD_HEAP_INTAKE_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "record/heap/channel.h"
+#include "record/heap/frames.h"
+#include "record/heap/image.h"
+#include "record/heap/model.h"
+#include "record/heap/order.h"
+#include "record/heap/segment.h"
+#include "record/heap/ticks.h"
+
+#define INTAKE_BATCH 4096
+
+struct intake {
+	struct channel *channel;
+	struct heap_model *model;
+	struct frames *frames;
+	uint64_t start_ns;
+
+	struct segment *segment_at[WIRE_SEGMENTS]; /* by index in the channel; NULL: none */
+	VEC(struct segment *) segments;		   /* those that live */
+	VEC(struct image *) images;		   /* all there were */
+	VEC(struct pollfd) pidfds;
+	struct order order;
+	struct ticks ticks;
+
+	struct heap_event batch[INTAKE_BATCH];
+	size_t nr_batch;
+	uint64_t events;	 /* taken so far */
+	uint64_t applied;	 /* the largest number so far */
+	uint64_t alive_sequence; /* when living processes were last seen alive, it was more */
+	uint64_t beat_ns;
+	uint64_t blocked_ns; /* since when nothing could be taken although something is there */
+	enum { PATIENT, IGNORE_LOWS, IGNORE_NUMBERS } patience;
+};
+
+void intake_init(struct intake *intake, struct channel *channel, struct heap_model *model,
+		 struct frames *frames, uint64_t start_ns);
+void intake_release(struct intake *intake);
+
+/* True if something was taken. */
+bool intake_round(struct intake *intake);
+void intake_drain(struct intake *intake);
+
+/* A ring is half full: no time to sleep. */
+bool intake_is_pressed(const struct intake *intake);
+/* What is there cannot be ordered yet. */
+bool intake_is_blocked(const struct intake *intake);
+
+/* Ends images that executed a program without our shim. */
+void intake_find_execs(struct intake *intake);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/heap/segment.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+#define TABLES_BYTES (WIRE_SEGMENT_BYTES - WIRE_NODES_AT)
+
+/* What was read before is not read again after: somebody may be changing it. */
+#define read_once() __asm__ volatile("" ::: "memory")
+
+static bool map_parts(struct segment *segment)
+{
+	uint64_t at = wire_segment_at(segment->index);
+
+	segment->shared =
+		channel_map(segment->channel, at, WIRE_HEAD_BYTES, PROT_READ | PROT_WRITE);
+	segment->tables =
+		channel_map(segment->channel, at + WIRE_NODES_AT, TABLES_BYTES, PROT_READ);
+	return segment->shared && segment->tables;
+}
+
+struct segment *segment_open(const struct channel *channel, uint32_t index)
+{
+	struct segment *segment = xcalloc(1, sizeof(*segment));
+
+	segment->channel = channel;
+	segment->index = index;
+	segment->pidfd = -1;
+	if (!map_parts(segment) || atomic_load(&segment->shared->state) == WIRE_STATE_EMPTY) {
+		segment_close(segment);
+		return NULL;
+	}
+	segment->pid = segment->shared->pid;
+	segment->pidfd = (int)syscall(SYS_pidfd_open, segment->pid, 0);
+	segment->modules_seen = 1;
+	return segment;
+}
+
+void segment_close(struct segment *segment)
+{
+	if (!segment)
+		return;
+	if (segment->shared)
+		munmap(segment->shared, WIRE_HEAD_BYTES);
+	if (segment->tables)
+		munmap((void *)segment->tables, TABLES_BYTES);
+	if (segment->pidfd >= 0)
+		close(segment->pidfd);
+	vec_each(&segment->rings, ring) free(*ring);
+	vec_free(&segment->rings);
+	free(segment);
+}
+
+/* NULL: not ready, or not possible. */
+static struct ring_view *view_ring(struct segment *segment, struct wire_ring *shared)
+{
+	uint32_t log2 = shared->log2_slots, at = shared->slots_at;
+
+	read_once();
+	if (!atomic_load(&shared->owner) || log2 < WIRE_RING_LOG2_MIN ||
+	    log2 > WIRE_RING_LOG2_MAX || at > WIRE_SLOTS - (1u << log2))
+		return NULL;
+
+	struct ring_view *ring = xcalloc(1, sizeof(*ring));
+	const void *slots = segment->tables + (WIRE_SLOTS_AT - WIRE_NODES_AT);
+
+	ring->segment = segment;
+	ring->shared = shared;
+	ring->slots = (const struct wire_slot *)slots + at;
+	ring->log2 = log2;
+	return ring;
+}
+
+void segment_find_rings(struct segment *segment)
+{
+	uint32_t used = atomic_load(&segment->shared->rings_used);
+
+	while (segment->rings.nr < used && segment->rings.nr < WIRE_RINGS) {
+		struct ring_view *ring =
+			view_ring(segment, &segment->shared->ring[segment->rings.nr]);
+
+		if (!ring)
+			break;
+		vec_push(&segment->rings, ring);
+	}
+}
+
+bool segment_process_exists(const struct segment *segment)
+{
+	return segment->pid > 0 && (kill(segment->pid, 0) == 0 || errno != ESRCH);
+}
+
+/* --- tables -----------------------------------------------------------------------------------*/
+
+bool segment_node(const struct segment *segment, uint32_t id, struct wire_node *node)
+{
+	if (!id || id >= WIRE_NODES)
+		return false;
+	*node = ((const struct wire_node *)(const void *)segment->tables)[id];
+	read_once();
+	return node->address && node->parent < id;
+}
+
+bool segment_module(const struct segment *segment, uint32_t id, struct wire_module *module)
+{
+	if (!id || id >= WIRE_MODULES)
+		return false;
+	memcpy(module, (const char *)segment->shared + WIRE_MODULES_AT + id * sizeof(*module),
+	       sizeof(*module));
+	read_once();
+	return module->start < module->end;
+}
+
+char *segment_text(const struct segment *segment, uint32_t at, uint32_t bytes)
+{
+	if (!bytes || at > WIRE_TEXT_BYTES || bytes > WIRE_TEXT_BYTES - at)
+		return NULL;
+
+	char *text = xmalloc((size_t)bytes + 1);
+
+	memcpy(text, (const char *)segment->shared + WIRE_TEXT_AT + at, bytes);
+	text[bytes] = '\0';
+	return text;
+}
+
+/* --- rings ------------------------------------------------------------------------------------*/
+
+static const struct wire_slot *slot_at(const struct ring_view *ring, uint32_t pos)
+{
+	return &ring->slots[pos & ((1u << ring->log2) - 1)];
+}
+
+/* Steps over what cannot be, but no further than once around. */
+void ring_peek(struct ring_view *ring)
+{
+	uint32_t end = ring->pos + (1u << ring->log2);
+
+	for (; ring->pos != end; ring->pos++) {
+		ring->next = wire_slot_sequence(slot_at(ring, ring->pos),
+						wire_lap(ring->pos, ring->log2));
+		if (!ring->next || ring->next > ring->last)
+			return;
+		ring->damaged++;
+	}
+	ring->next = 0;
+}
+
+bool ring_take(struct ring_view *ring, struct wire_event *event)
+{
+	bool there =
+		wire_slot_get(slot_at(ring, ring->pos), wire_lap(ring->pos, ring->log2), event);
+
+	read_once();
+	event->sequence = ring->next;
+	ring->last = ring->next;
+	ring->pos++;
+	ring_peek(ring);
+	return there;
+}
+
+void ring_give_back(struct ring_view *ring)
+{
+	uint32_t moved = ring->pos - ring->given;
+
+	if (!moved)
+		return;
+	ring->given = ring->pos;
+	atomic_store_explicit(&ring->shared->tail, ring->pos, memory_order_release);
+	channel_wake_producers(ring->shared);
+}
+
+uint32_t ring_filled(const struct ring_view *ring)
+{
+	uint32_t filled =
+		atomic_load_explicit(&ring->shared->pos, memory_order_relaxed) - ring->pos;
+
+	return filled > 1u << ring->log2 ? 0 : filled;
+}
+
+uint64_t ring_last_published(const struct ring_view *ring)
+{
+	uint64_t last = ring->last;
+
+	for (uint32_t i = 0; i < 1u << ring->log2; i++) {
+		uint64_t sequence = wire_slot_sequence(slot_at(ring, ring->pos + i),
+						       wire_lap(ring->pos + i, ring->log2));
+
+		if (!sequence)
+			break;
+		last = sequence > last ? sequence : last;
+	}
+	return last;
+}

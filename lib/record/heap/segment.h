@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * segment - what one image of a program shares with us: its rings, stacks and modules.
+ *
+ *	segment = segment_open(&channel, index);	// NULL: nothing there yet
+ *	segment_find_rings(segment);			// those that are new
+ *
+ *	ring_peek(ring);
+ *	while (ring->next && ring->next < watermark)
+ *		if (ring_take(ring, &event))
+ *			use(&event);			// a copy, but not a checked one
+ *	ring_give_back(ring);				// room for the producer
+ *
+ * Whatever the program writes there, nothing here reads outside of the segment or does not end.
+ */
+#ifndef RECORD_HEAP_SEGMENT_H
+#define RECORD_HEAP_SEGMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "record/heap/channel.h"
+#include "shim/wire.h"
+
+struct segment;
+
+/* The consumer's side of a ring. */
+struct ring_view {
+	struct segment *segment;
+	struct wire_ring *shared;
+	const struct wire_slot *slots;
+	uint32_t log2;	  /* a copy: the shared one may change */
+	uint32_t pos;	  /* of the next event */
+	uint32_t given;	  /* the tail that the producer knows */
+	uint64_t next;	  /* the number of the next event; 0: none is there */
+	uint64_t last;	  /* the number of the last one taken */
+	uint64_t damaged; /* events without a possible number */
+	uint32_t lane;	  /* the model's */
+
+	/* Of what was taken, to compare with what the shim counted. */
+	uint64_t allocations, reallocations, frees, bytes;
+};
+
+struct segment {
+	const struct channel *channel;
+	uint32_t index;
+	int32_t pid;
+	int pidfd; /* -1: none to be had */
+	struct wire_segment *shared;
+	const char *tables; /* nodes and slots, read-only, from WIRE_NODES_AT on */
+	VEC(struct ring_view *) rings;
+	uint32_t modules_seen;
+
+	void *image;	/* the collector's */
+	bool executing; /* its last event was an exec, which may fail */
+	bool dead;	/* no more events are published */
+	uint64_t end;	/* when dead: the number that comes after its last */
+};
+
+struct segment *segment_open(const struct channel *channel, uint32_t index);
+void segment_close(struct segment *segment);
+
+/* Appends rings that appeared since. */
+void segment_find_rings(struct segment *segment);
+
+/* Without a pidfd to poll. */
+bool segment_process_exists(const struct segment *segment);
+
+/* Copies; false: there is no such thing. */
+bool segment_node(const struct segment *segment, uint32_t id, struct wire_node *node);
+bool segment_module(const struct segment *segment, uint32_t id, struct wire_module *module);
+/* A string of the segment's text, for free(); NULL if it lies outside or is empty. */
+char *segment_text(const struct segment *segment, uint32_t at, uint32_t bytes);
+
+/* Finds out what ring->next is. */
+void ring_peek(struct ring_view *ring);
+/* Copies the next event out and peeks for the one after it. */
+bool ring_take(struct ring_view *ring, struct wire_event *event);
+/* Tells the producer how much room there is, if that is worth telling. */
+void ring_give_back(struct ring_view *ring);
+/* Events that are there, by the word of the program. */
+uint32_t ring_filled(const struct ring_view *ring);
+/* The number of the last event that is there, or of the last one taken. */
+uint64_t ring_last_published(const struct ring_view *ring);
+
+#endif
