@@ -214,5 +214,24 @@ def reachable_copy(cprof, folder):
     return folder / cprof.name
 
 
+def pytest_addoption(parser):
+    for option, help in (("--quick", "leave out tests marked slow"), ("--full", "the default"),
+                         ("--long", "also tests marked long")):
+        parser.addoption(option, action="store_true", help=help)
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: left out by scripts/check --quick")
+    config.addinivalue_line("markers", "long: only with scripts/check --long")
+
+
+def pytest_collection_modifyitems(config, items):
+    left_out = {"long"} if not config.getoption("--long") else set()
+    left_out |= {"slow"} if config.getoption("--quick") else set()
+    deselected = [item for item in items if any(item.get_closest_marker(name) for name in left_out)]
+    config.hook.pytest_deselected(items=deselected)
+    items[:] = [item for item in items if item not in deselected]
+
+
 def pytest_report_header(config):
     return [f"cprof: PMU {'yes' if has_pmu() else 'no'}, perf_event_paranoid {paranoid()}, uid {os.geteuid()}"]
