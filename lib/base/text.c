@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 
 struct bytes {
@@ -16,40 +17,6 @@ struct bytes {
 
 #define REPLACEMENT "\xef\xbf\xbd"
 #define ELLIPSIS "\xe2\x80\xa6"
-
-static bool continues(const unsigned char *at, unsigned char low, unsigned char high)
-{
-	return *at >= low && *at <= high;
-}
-
-/* The length of the well-formed sequence at `at` (never past the 0 byte), or 0. */
-static size_t sequence(const unsigned char *at)
-{
-	unsigned char low = 0x80, high = 0xbf;
-	size_t length;
-
-	if (*at < 0x80)
-		return 1;
-	if (*at < 0xc2 || *at > 0xf4)
-		return 0;
-
-	length = *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : 4;
-	if (*at == 0xe0)
-		low = 0xa0; /* overlong */
-	else if (*at == 0xed)
-		high = 0x9f; /* surrogates */
-	else if (*at == 0xf0)
-		low = 0x90; /* overlong */
-	else if (*at == 0xf4)
-		high = 0x8f; /* above U+10FFFF */
-
-	if (!continues(at + 1, low, high))
-		return 0;
-	for (size_t i = 2; i < length; i++)
-		if (!continues(at + i, 0x80, 0xbf))
-			return 0;
-	return length;
-}
 
 static uint32_t code_point(const unsigned char *at, size_t length)
 {
@@ -86,7 +53,7 @@ char *text_utf8(const char *text)
 
 	for (const unsigned char *at = (const unsigned char *)text; *at;
 	     at += length ? length : 1) {
-		length = sequence(at);
+		length = utf8_length((const char *)at);
 		if (length)
 			append(&out, at, length);
 		else
@@ -122,7 +89,7 @@ char *text_clean(const char *text)
 
 	for (const unsigned char *at = (const unsigned char *)text; *at;
 	     at += length ? length : 1) {
-		length = sequence(at);
+		length = utf8_length((const char *)at);
 		if (!length || misleads(code_point(at, length)))
 			append_text(&out, REPLACEMENT);
 		else if (*at < 0x20 || *at == 0x7f)
@@ -157,7 +124,7 @@ static size_t point_width(uint32_t point)
 
 static size_t width_at(const unsigned char *at, size_t *length)
 {
-	*length = sequence(at);
+	*length = utf8_length((const char *)at);
 	if (*length)
 		return point_width(code_point(at, *length));
 	*length = 1;
