@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/analyze/analysis.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/vec.h"
+#include "report/analyze/quality.h"
+
+static struct figure exit_figure(int status)
+{
+	return status < 0 ? FIGURE_ABSENT("not ended by exit") : FIGURE(status);
+}
+
+static struct figure signal_figure(int number)
+{
+	return number ? FIGURE(number) : FIGURE_ABSENT("not ended by a signal");
+}
+
+static struct figure time_figure(int64_t time_us)
+{
+	return time_us == PROFILE_NO_TIME ? FIGURE_ABSENT("not known")
+					  : FIGURE((double)time_us / 1e6);
+}
+
+static void describe_run(struct analysis *a, const struct profile *profile,
+			 const struct selection *selection)
+{
+	const struct profile_run *run = &profile->run;
+
+	a->cprof_version = run->cprof_version;
+	a->exit_status = exit_figure(run->exit_status);
+	a->signal = signal_figure(run->signal);
+	a->wall_s = time_figure(run->wall_us);
+	a->complete = run->complete;
+	if (profile->nr_processes)
+		a->command = (struct texts){ profile->processes[0].arguments,
+					     profile->processes[0].nr_arguments };
+	for (size_t i = 0; i < profile->nr_threads; i++)
+		a->nr_threads += selection->threads[i];
+}
+
+static struct figure parent_pid(const struct profile *profile,
+				const struct profile_process *process)
+{
+	if (process->parent == PROFILE_NONE)
+		return FIGURE_ABSENT("started by cprof");
+	return FIGURE(profile->processes[process->parent].pid);
+}
+
+static void fill_process(struct analysis *a, struct process_row *row, const struct profile *profile,
+			 uint32_t id, const struct selection *selection,
+			 const struct analysis_options *options)
+{
+	const struct profile_process *process = &profile->processes[id];
+
+	*row = (struct process_row){
+		.pid = process->pid,
+		.image = (int)process->image,
+		.parent = parent_pid(profile, process),
+		.command = { process->arguments, process->nr_arguments },
+		.start_s = time_figure(process->start_us),
+		.end_s = time_figure(process->end_us),
+		.exit_status = exit_figure(process->exit_status),
+		.signal = signal_figure(process->signal),
+		.cpu = a->cpu.processes[id],
+	};
+	heap_analyze(&row->heap, profile, &a->places,
+		     &(struct heap_scope){ .process = id,
+					   .processes = selection->processes,
+					   .no_sites = !options->process_sites });
+	row->tracked = row->heap.tracked;
+	row->reason = row->heap.reason;
+	row->cpu_share = row->cpu.sampled ? FIGURE(row->cpu.share) : FIGURE_ABSENT(a->cpu.reason);
+	row->heap_peak = row->tracked ? row->heap.peak_bytes : FIGURE_ABSENT(row->reason);
+	row->heap_allocations =
+		row->tracked ? FIGURE((double)row->heap.allocations) : FIGURE_ABSENT(row->reason);
+}
+
+static void list_processes(struct analysis *a, const struct profile *profile,
+			   const struct selection *selection,
+			   const struct analysis_options *options)
+{
+	a->process_storage = xcalloc(profile->nr_processes + 1, sizeof(a->process_storage[0]));
+	for (uint32_t id = 0; id < profile->nr_processes; id++) {
+		struct process_row *row = &a->process_storage[a->processes.nr];
+
+		if (!selection->processes[id])
+			continue;
+		fill_process(a, row, profile, id, selection, options);
+		vec_push(&a->processes, row);
+	}
+}
+
+static int by_live(const void *a, const void *b)
+{
+	const struct heap_site *s = *(const struct heap_site *const *)a;
+	const struct heap_site *t = *(const struct heap_site *const *)b;
+
+	if (s->live_bytes != t->live_bytes)
+		return s->live_bytes < t->live_bytes ? 1 : -1;
+	return s->live_blocks < t->live_blocks ? 1 : s->live_blocks > t->live_blocks ? -1 : 0;
+}
+
+static void list_leaks(struct analysis *a)
+{
+	for (size_t i = 0; i < a->heap.sites.nr; i++) {
+		const struct heap_site *site = a->heap.sites.at[i];
+
+		if (site->live_blocks)
+			vec_push(&a->leaks, site);
+	}
+	if (a->leaks.nr)
+		qsort(a->leaks.at, a->leaks.nr, sizeof(a->leaks.at[0]), by_live);
+}
+
+static int by_allocations(const void *a, const void *b)
+{
+	const struct heap_site *s = *(const struct heap_site *const *)a;
+	const struct heap_site *t = *(const struct heap_site *const *)b;
+
+	return s->allocations < t->allocations ? 1 : s->allocations > t->allocations ? -1 : 0;
+}
+
+static void list_busy_sites(struct analysis *a)
+{
+	for (size_t i = 0; i < a->heap.sites.nr; i++)
+		vec_push(&a->busy_sites, a->heap.sites.at[i]);
+	if (a->busy_sites.nr)
+		qsort(a->busy_sites.at, a->busy_sites.nr, sizeof(a->busy_sites.at[0]),
+		      by_allocations);
+}
+
+/* A process shares its heap among its threads. */
+static void withhold_heap(struct heap *heap)
+{
+	const char *mode = heap->mode;
+
+	heap_release(heap);
+	heap->mode = mode;
+	heap->reason = "heap figures are of whole processes, not of single threads";
+}
+
+void analysis_init(struct analysis *a, const struct profile *profile,
+		   const struct selection *selection, const struct analysis_options *options)
+{
+	*a = (struct analysis){ 0 };
+	chains_init(&a->chains, profile, options->no_inline);
+	heap_places_init(&a->places, &a->chains);
+	describe_run(a, profile, selection);
+	cpu_analyze(&a->cpu, profile, &a->chains, selection);
+	heap_analyze(
+		&a->heap, profile, &a->places,
+		&(struct heap_scope){ .process = PROFILE_NONE, .processes = selection->processes });
+	if (selection->by_thread)
+		withhold_heap(&a->heap);
+	list_leaks(a);
+	list_busy_sites(a);
+	list_processes(a, profile, selection, options);
+	quality_list(a, profile);
+}
+
+void analysis_release(struct analysis *a)
+{
+	for (size_t i = 0; i < a->processes.nr; i++)
+		heap_release(&a->process_storage[i].heap);
+	free(a->process_storage);
+	free(a->quality_storage);
+	free(a->leaks.at);
+	free(a->busy_sites.at);
+	free(a->processes.at);
+	free(a->quality.at);
+	heap_release(&a->heap);
+	cpu_release(&a->cpu);
+	heap_places_release(&a->places);
+	chains_release(&a->chains);
+	intern_release(&a->texts);
+	*a = (struct analysis){ 0 };
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis - everything the reports show of a profile, computed.
+ *
+ *	analysis_init(&analysis, profile, &selection, &(struct analysis_options){ 0 });
+ *	use(analysis.cpu.functions.at[0]);
+ *	analysis_release(&analysis);
+ *
+ * It uses texts of the profile.  What is absent says why; nothing is made up.
+ */
+#ifndef REPORT_ANALYZE_ANALYSIS_H
+#define REPORT_ANALYZE_ANALYSIS_H
+
+#include "report/analyze/cpu.h"
+#include "report/analyze/heap.h"
+#include "report/analyze/rows.h"
+#include "report/load/select.h"
+
+struct analysis_options {
+	bool no_inline;
+	bool process_sites; /* sites also by process */
+};
+
+struct process_row {
+	int pid, image;
+	struct figure parent; /* pid */
+	struct texts command;
+	struct figure start_s, end_s;
+	struct figure exit_status, signal;
+	bool tracked;
+	const char *reason;
+	struct cpu_process cpu;
+	struct heap heap;
+	struct figure cpu_share, heap_peak, heap_allocations; /* the same, for tables */
+};
+
+struct quality_row {
+	const char *kind; /* profile_quality_name() */
+	uint64_t count;
+	const char *detail;
+	struct figure share; /* of the samples, where count is some of them */
+};
+
+struct analysis {
+	const char *cprof_version;
+	struct texts command;
+	struct figure exit_status, signal, wall_s;
+	bool complete;
+	size_t nr_threads;
+	struct figure recorder_s; /* CPU time that cprof used beside the program */
+
+	struct cpu cpu;
+	struct heap heap;
+	struct rows leaks;	/* of struct heap_site: what is live, most bytes first */
+	struct rows busy_sites; /* those of the heap, most allocations first */
+	struct rows processes;	/* of struct process_row */
+	struct rows quality;	/* of struct quality_row */
+
+	struct chains chains;
+	struct heap_places places;
+	struct process_row *process_storage;
+	struct quality_row *quality_storage;
+	struct intern texts; /* owns the details made here */
+};
+
+void analysis_init(struct analysis *analysis, const struct profile *profile,
+		   const struct selection *selection, const struct analysis_options *options);
+void analysis_release(struct analysis *analysis);
+
+#endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/analyze/heap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+struct work {
+	struct heap *heap;
+	const struct profile *profile;
+	struct heap_places *places;
+	const struct heap_scope *scope;
+	bool own_peak;	  /* sites are shown at the peak of their process, not of the tree */
+	struct map sites; /* hash of the list -> index + 1 */
+	struct {
+		struct site_work {
+			struct heap_site *site;
+			uint32_t *list;
+			uint64_t lifetime_us, lifetime_blocks;
+		} * at;
+		size_t nr, room;
+	} all;
+};
+
+static double share(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
+/* --- figures --- */
+
+static void add_figures(struct heap *heap, const struct profile_heap *row)
+{
+	heap->allocations += row->allocations;
+	heap->frees += row->frees;
+	heap->reallocations += row->reallocations;
+	heap->allocated_bytes += row->allocated_bytes;
+	heap->freed_bytes += row->freed_bytes;
+	heap->live_bytes += row->live_bytes;
+	heap->live_blocks += row->live_blocks;
+	heap->temporary += row->temporary;
+	heap->inherited_bytes += row->inherited_bytes;
+	heap->inherited_frees += row->inherited_frees;
+	heap->stall_s += (double)row->stall_us / 1e6;
+	heap->unknown_frees += row->unknown_frees;
+	heap->late_events += row->late_events;
+	heap->lost_events += row->lost_events;
+	for (size_t i = 0; i < PROFILE_NR_LIFETIMES; i++) {
+		heap->churn.classes[i].bytes += row->churn[i].bytes;
+		heap->churn.classes[i].blocks += row->churn[i].blocks;
+	}
+}
+
+static void set_peak(struct heap *heap, const struct profile_heap *row)
+{
+	heap->peak_bytes = FIGURE((double)row->peak_bytes);
+	heap->peak_blocks = FIGURE((double)row->peak_blocks);
+	heap->peak_exact = row->peak_exact;
+	heap->peak_time_s = row->peak_time_us == PROFILE_NO_TIME || !row->peak_bytes
+				    ? FIGURE_ABSENT("there was no peak")
+				    : FIGURE((double)row->peak_time_us / 1e6);
+}
+
+/* --- which rows --- */
+
+static bool wants(const struct work *w, uint32_t process)
+{
+	if (w->scope->process == PROFILE_NONE)
+		return w->scope->processes[process];
+	return process == w->scope->process;
+}
+
+static bool wants_all(const struct work *w)
+{
+	for (size_t i = 0; i < w->profile->nr_processes; i++)
+		if (!wants(w, (uint32_t)i))
+			return false;
+	return true;
+}
+
+/* The only wanted process with figures, or NULL. */
+static const struct profile_heap *only_row(const struct work *w)
+{
+	const struct profile_heap *found = NULL;
+
+	for (size_t i = 0; i < w->profile->nr_heaps; i++) {
+		const struct profile_heap *row = &w->profile->heaps[i];
+
+		if (row->process == PROFILE_NONE || !wants(w, row->process))
+			continue;
+		if (found)
+			return NULL;
+		found = row;
+	}
+	return found;
+}
+
+static const struct profile_heap *tree_row(const struct work *w)
+{
+	if (!w->profile->nr_heaps || !wants_all(w))
+		return NULL;
+	return w->profile->heaps[0].process == PROFILE_NONE ? &w->profile->heaps[0] : NULL;
+}
+
+/* False: there are none. */
+static bool find_figures(struct work *w)
+{
+	static const char *const no_peak = "the peaks of several processes are not of one moment";
+	const struct profile_heap *only = only_row(w), *tree = tree_row(w);
+	const struct profile_heap *row = w->scope->process == PROFILE_NONE ? tree ?: only : only ?: tree;
+	bool found = false;
+
+	w->own_peak = row && row->process != PROFILE_NONE;
+	if (row) {
+		add_figures(w->heap, row);
+		set_peak(w->heap, row);
+		return true;
+	}
+
+	w->heap->peak_bytes = w->heap->peak_blocks = w->heap->peak_time_s = FIGURE_ABSENT(no_peak);
+	for (size_t i = 0; i < w->profile->nr_heaps; i++) {
+		row = &w->profile->heaps[i];
+		if (row->process == PROFILE_NONE || !wants(w, row->process))
+			continue;
+		add_figures(w->heap, row);
+		found = true;
+	}
+	return found;
+}
+
+static void finish_figures(struct heap *heap)
+{
+	static const double bounds[PROFILE_NR_LIFETIMES - 1] = { 1e-5, 1e-3, 0.1 };
+	struct heap_churn *churn = &heap->churn;
+
+	if (heap->allocated_bytes > heap->live_bytes)
+		churn->bytes = heap->allocated_bytes - heap->live_bytes;
+	churn->share = heap->allocated_bytes ? FIGURE(share(churn->bytes, heap->allocated_bytes))
+					     : FIGURE_ABSENT("nothing was allocated");
+	heap->temporary_share = share(heap->temporary, heap->allocations);
+	for (size_t i = 0; i < PROFILE_NR_LIFETIMES; i++) {
+		bool bounded = i < ARRAY_SIZE(bounds);
+
+		churn->classes[i].below_s = bounded ? FIGURE(bounds[i]) : FIGURE_ABSENT("no bound");
+		vec_push(&churn->by_lifetime, &churn->classes[i]);
+	}
+}
+
+/* --- sites --- */
+
+static uint64_t hash_list(const uint32_t *list, size_t nr)
+{
+	uint64_t hash = nr;
+
+	for (size_t i = 0; i < nr; i++)
+		hash = map_hash(hash ^ list[i]);
+	return hash;
+}
+
+static struct heap_site *new_site(const struct work *w, const uint32_t *list, size_t nr)
+{
+	struct heap_site *site = xcalloc(1, sizeof(*site));
+	const char **names = xcalloc(nr, sizeof(names[0]));
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct heap_place *place = heap_places_get(w->places, list[i]);
+
+		vec_push(&site->frames, place);
+		names[i] = place->name;
+	}
+	site->stack = (struct texts){ names, nr };
+	return site;
+}
+
+static bool is_list(const struct site_work *site, const uint32_t *list, size_t nr)
+{
+	return site->site->frames.nr == nr && !memcmp(site->list, list, nr * sizeof(list[0]));
+}
+
+/* The site with this list.  Lists of equal hash get the next free key. */
+static struct site_work *site_of(struct work *w, const uint32_t *list, size_t nr)
+{
+	struct site_work *site;
+
+	for (uint64_t key = hash_list(list, nr);; key++) {
+		bool added;
+		uint64_t *index = map_add(&w->sites, key, &added);
+
+		if (added) {
+			*index = w->all.nr;
+			site = vec_add(&w->all);
+			site->site = new_site(w, list, nr);
+			site->list = xcalloc(nr, sizeof(list[0]));
+			memcpy(site->list, list, nr * sizeof(list[0]));
+			return site;
+		}
+		site = &w->all.at[*index];
+		if (is_list(site, list, nr))
+			return site;
+	}
+}
+
+static void add_site(struct work *w, const struct profile_heap_site *row)
+{
+	size_t nr;
+	const uint32_t *list = heap_places_of_stack(w->places, row->stack, row->allocator, &nr);
+	struct site_work *work = site_of(w, list, nr);
+	struct heap_site *site = work->site;
+
+	site->allocations += row->allocations;
+	site->frees += row->frees;
+	site->reallocations += row->reallocations;
+	site->allocated_bytes += row->allocated_bytes;
+	site->freed_bytes += row->freed_bytes;
+	site->at_peak_bytes += w->own_peak ? row->at_peak_bytes : row->at_tree_peak_bytes;
+	site->at_peak_blocks += w->own_peak ? row->at_peak_blocks : row->at_tree_peak_blocks;
+	site->live_bytes += row->live_bytes;
+	site->live_blocks += row->live_blocks;
+	site->temporary += row->temporary;
+	work->lifetime_us += row->lifetime_us;
+	work->lifetime_blocks += row->lifetime_blocks;
+}
+
+static void finish_site(struct work *w, struct site_work *work)
+{
+	struct heap_site *site = work->site;
+
+	site->temporary_share = share(site->temporary, site->allocations);
+	if (work->lifetime_blocks)
+		site->mean_lifetime_s =
+			FIGURE((double)work->lifetime_us / 1e6 / (double)work->lifetime_blocks);
+	else
+		site->mean_lifetime_s = FIGURE_ABSENT("none was freed");
+	w->heap->store[w->heap->nr_store++] = site;
+	vec_push(&w->heap->sites, site);
+	free(work->list);
+}
+
+static int by_peak(const void *a, const void *b)
+{
+	const struct heap_site *s = *(const struct heap_site *const *)a;
+	const struct heap_site *t = *(const struct heap_site *const *)b;
+
+	if (s->at_peak_bytes != t->at_peak_bytes)
+		return s->at_peak_bytes < t->at_peak_bytes ? 1 : -1;
+	if (s->allocated_bytes != t->allocated_bytes)
+		return s->allocated_bytes < t->allocated_bytes ? 1 : -1;
+	return s->allocations < t->allocations ? 1 : s->allocations > t->allocations ? -1 : 0;
+}
+
+static void list_sites(struct work *w)
+{
+	struct rows *sites = &w->heap->sites;
+
+	for (size_t i = 0; i < w->profile->nr_heap_sites; i++)
+		if (wants(w, w->profile->heap_sites[i].process))
+			add_site(w, &w->profile->heap_sites[i]);
+
+	w->heap->store = xcalloc(w->all.nr + 1, sizeof(w->heap->store[0]));
+	vec_each(&w->all, work) finish_site(w, work);
+	if (sites->nr)
+		qsort(sites->at, sites->nr, sizeof(sites->at[0]), by_peak);
+}
+
+/* --- the whole --- */
+
+static void describe(struct heap *heap, const struct profile *profile, uint32_t process)
+{
+	const char *reason = profile->run.heap_reason;
+
+	heap->mode = profile->run.heap_mode;
+	heap->tracked = profile->run.heap_tracked;
+	if (process != PROFILE_NONE) {
+		heap->tracked = heap->tracked && profile->processes[process].tracked;
+		reason = profile->processes[process].untracked_reason ?: reason;
+	}
+	if (!heap->tracked)
+		heap->reason = reason ?: "the program's allocations were not tracked";
+}
+
+void heap_analyze(struct heap *heap, const struct profile *profile, struct heap_places *places,
+		  const struct heap_scope *scope)
+{
+	struct work w = {
+		.heap = heap,
+		.profile = profile,
+		.places = places,
+		.scope = scope,
+	};
+
+	*heap = (struct heap){ 0 };
+	describe(heap, profile, scope->process);
+	if (!heap->tracked)
+		return;
+	if (!find_figures(&w)) {
+		heap->tracked = false;
+		heap->reason = "no figures were received";
+		return;
+	}
+	finish_figures(heap);
+	if (!scope->no_sites)
+		list_sites(&w);
+	map_release(&w.sites);
+	vec_free(&w.all);
+}
+
+static void free_site(struct heap_site *site)
+{
+	free(site->frames.at);
+	free((void *)site->stack.at);
+	free(site);
+}
+
+void heap_release(struct heap *heap)
+{
+	for (size_t i = 0; i < heap->nr_store; i++)
+		free_site(heap->store[i]);
+	free(heap->store);
+	free(heap->sites.at);
+	free(heap->timeline.at);
+	free(heap->churn.by_lifetime.at);
+	*heap = (struct heap){ 0 };
+}

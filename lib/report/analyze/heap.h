@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * heap - where the memory went: figures of a process or of all, and a table of sites.
+ *
+ * A site is one distinct list of (name, file, line), from the first frame after libc's start code
+ * to the allocation function that was called.  Stacks that differ only in addresses, modules or
+ * processes are one site.
+ */
+#ifndef REPORT_ANALYZE_HEAP_H
+#define REPORT_ANALYZE_HEAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/analyze/heap_places.h"
+#include "report/analyze/rows.h"
+
+struct heap_site {
+	struct rows frames; /* of struct heap_place, root first, the allocation function last */
+	struct texts stack; /* their names */
+	uint64_t allocations, frees, reallocations;
+	uint64_t allocated_bytes, freed_bytes;
+	uint64_t at_peak_bytes, at_peak_blocks;
+	uint64_t live_bytes, live_blocks;
+	uint64_t temporary;
+	double temporary_share; /* of the allocations */
+	struct figure mean_lifetime_s;
+};
+
+struct heap_lifetime {
+	struct figure below_s; /* absent: no bound */
+	uint64_t bytes, blocks;
+};
+
+struct heap_churn {
+	uint64_t bytes;
+	struct figure share; /* of allocated_bytes */
+	struct heap_lifetime classes[PROFILE_NR_LIFETIMES];
+	struct rows by_lifetime;
+};
+
+struct heap {
+	const char *mode;
+	bool tracked; /* if not, nothing below is known */
+	const char *reason;
+
+	uint64_t allocations, frees, reallocations;
+	uint64_t allocated_bytes, freed_bytes;
+	struct figure peak_bytes, peak_blocks, peak_time_s;
+	bool peak_exact;
+	uint64_t live_bytes, live_blocks;
+	uint64_t temporary;
+	double temporary_share;
+	uint64_t inherited_bytes, inherited_frees;
+	struct heap_churn churn;
+	struct rows sites; /* of struct heap_site, most at peak first */
+	struct rows timeline;
+
+	double stall_s; /* the program waited for cprof */
+	uint64_t unknown_frees, late_events, lost_events;
+
+	struct heap_site **store; /* owns the sites */
+	size_t nr_store;
+};
+
+/* Whose heap. */
+struct heap_scope {
+	uint32_t process;      /* id, or PROFILE_NONE: all selected ones together */
+	const bool *processes; /* by id: the selected ones */
+	bool no_sites;	       /* figures only */
+};
+
+void heap_analyze(struct heap *heap, const struct profile *profile, struct heap_places *places,
+		  const struct heap_scope *scope);
+void heap_release(struct heap *heap);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/analyze/quality.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/units.h"
+#include "base/vec.h"
+
+#define MOST_DERIVED 8
+
+static struct figure share_of(const struct cpu *cpu, enum profile_quality_kind kind, uint64_t count)
+{
+	uint64_t whole = 0;
+
+	switch (kind) {
+	case PROFILE_LOST:
+		whole = cpu->samples + cpu->lost;
+		break;
+	case PROFILE_TRUNCATED:
+	case PROFILE_NO_SYMBOL:
+	case PROFILE_NO_DEBUG:
+		whole = cpu->samples;
+		break;
+	default:
+		break;
+	}
+	if (!whole || count > whole)
+		return FIGURE_ABSENT("not a part of the samples");
+	return FIGURE((double)count / (double)whole);
+}
+
+static void add(struct analysis *a, enum profile_quality_kind kind, uint64_t count,
+		const char *detail)
+{
+	struct quality_row *row = &a->quality_storage[a->quality.nr];
+
+	*row = (struct quality_row){
+		.kind = profile_quality_name(kind),
+		.count = count,
+		.detail = detail,
+		.share = share_of(&a->cpu, kind, count),
+	};
+	vec_push(&a->quality, row);
+}
+
+/* As add(), unless there are no such cases or the recorder wrote of them. */
+static void add_own(struct analysis *a, enum profile_quality_kind kind, uint64_t count,
+		    const char *detail)
+{
+	if (count)
+		add(a, kind, count, detail);
+}
+
+/* The recorder says it in microseconds. */
+static void find_recorder_time(struct analysis *a)
+{
+	a->recorder_s = FIGURE_ABSENT("not known");
+	for (size_t i = 0; i < a->quality.nr; i++) {
+		const struct quality_row *row = a->quality.at[i];
+
+		if (row->kind == profile_quality_name(PROFILE_OVERHEAD) && row->detail &&
+		    !strncmp(row->detail, "microseconds", strlen("microseconds")))
+			a->recorder_s = FIGURE((double)row->count / 1e6);
+	}
+}
+
+static bool has_kind(const struct profile *profile, enum profile_quality_kind kind)
+{
+	for (size_t i = 0; i < profile->nr_quality; i++)
+		if (profile->quality[i].kind == kind)
+			return true;
+	return false;
+}
+
+static const char *keep(struct analysis *a, char *text)
+{
+	const char *kept = intern_text(&a->texts, intern_add(&a->texts, text));
+
+	free(text);
+	return kept;
+}
+
+static void add_unnamed(struct analysis *a)
+{
+	add_own(a, PROFILE_NO_SYMBOL, a->cpu.unnamed_samples,
+		"samples in unnamed functions, all modules together");
+}
+
+static void add_overhead(struct analysis *a)
+{
+	char *stall = xasprintf("the program waited %s for the heap recorder",
+				units_time((int64_t)(a->heap.stall_s * 1e9)).text);
+
+	add_own(a, PROFILE_OVERHEAD, a->cpu.overhead_samples,
+		"samples in cprof itself, in no other figure");
+	add_own(a, PROFILE_OVERHEAD, a->heap.stall_s > 0, keep(a, stall));
+}
+
+static void add_bounded(struct analysis *a, const struct profile *profile)
+{
+	if (!a->heap.tracked || has_kind(profile, PROFILE_BOUNDED))
+		return;
+	add_own(a, PROFILE_BOUNDED, a->heap.lost_events, "heap events were lost");
+	add_own(a, PROFILE_BOUNDED, a->heap.late_events, "heap events came out of order");
+	add_own(a, PROFILE_BOUNDED, a->heap.unknown_frees,
+		"blocks were freed that were never seen allocated");
+}
+
+static bool is_off(const struct heap *heap)
+{
+	return heap->mode && !strcmp(heap->mode, "off");
+}
+
+static void add_untracked(struct analysis *a, const struct profile *profile)
+{
+	if (is_off(&a->heap) || has_kind(profile, PROFILE_UNTRACKED))
+		return;
+	for (size_t i = 0; i < a->processes.nr; i++) {
+		const struct process_row *process = a->processes.at[i];
+
+		if (!process->tracked)
+			add(a, PROFILE_UNTRACKED, 1, process->reason);
+	}
+}
+
+static void add_substituted(struct analysis *a, const struct profile *profile)
+{
+	if (a->cpu.substituted_for && !has_kind(profile, PROFILE_SUBSTITUTED))
+		add(a, PROFILE_SUBSTITUTED, 1, a->cpu.reason);
+}
+
+static void add_unfinished(struct analysis *a, const struct profile *profile)
+{
+	if (!profile->run.complete && !has_kind(profile, PROFILE_INTERRUPTED))
+		add(a, PROFILE_INTERRUPTED, 1,
+		    "the recording is not finished; what follows the last second is missing");
+}
+
+void quality_list(struct analysis *a, const struct profile *profile)
+{
+	a->quality_storage = xcalloc(profile->nr_quality + profile->nr_processes + MOST_DERIVED,
+				     sizeof(a->quality_storage[0]));
+	for (size_t i = 0; i < profile->nr_quality; i++)
+		add(a, profile->quality[i].kind, profile->quality[i].count,
+		    profile->quality[i].detail);
+	find_recorder_time(a);
+	add_unnamed(a);
+	add_overhead(a);
+	add_bounded(a, profile);
+	add_untracked(a, profile);
+	add_substituted(a, profile);
+	add_unfinished(a, profile);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rows - a list of results of one kind, in the order and number they are shown in.
+ *
+ * The analyses own the results and fill the rows with pointers to them; ordering and shortening
+ * a list moves pointers only.  A figure is a number that may be absent, then for a stated reason.
+ */
+#ifndef REPORT_ANALYZE_ROWS_H
+#define REPORT_ANALYZE_ROWS_H
+
+#include <stddef.h>
+
+struct rows {
+	const void **at;
+	size_t nr, room;
+	size_t left_out; /* by --min and --limit */
+};
+
+/* As few texts belong together: a command line, a stack. */
+struct texts {
+	const char *const *at;
+	size_t nr;
+};
+
+struct figure {
+	double value;
+	const char *absent; /* why there is no value; NULL: there is one */
+};
+
+#define FIGURE(number) ((struct figure){ .value = (number) })
+#define FIGURE_ABSENT(reason) ((struct figure){ .absent = (reason) })
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * select - which threads and processes of a profile a report is about.
+ *
+ *	if (selection_init(&selection, profile, &(struct select_options){ .pid = 42 }, &err) < 0)
+ *		return err.code;
+ *	if (selection.threads[total->thread])
+ *		count(total);
+ *	selection_release(&selection);
+ */
+#ifndef REPORT_LOAD_SELECT_H
+#define REPORT_LOAD_SELECT_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "store/reader.h"
+
+struct select_options {
+	const char *comm; /* name of a thread; NULL: any */
+	int pid, tid;	  /* 0: any */
+};
+
+struct selection {
+	bool *threads;	 /* by id */
+	bool *processes; /* by id: those with a selected thread */
+	bool everything; /* nothing was left out */
+	bool by_thread;	 /* some threads of a process are in and others are not */
+};
+
+/* Fails with -ENOENT if nothing is left, naming what there is. */
+int selection_init(struct selection *selection, const struct profile *profile,
+		   const struct select_options *options, struct error *err);
+void selection_release(struct selection *selection);
+
+#endif
