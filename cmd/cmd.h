@@ -44,6 +44,7 @@ struct command {
 };
 
 int cmd_record(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_symbolize(int argc, char **argv);
 

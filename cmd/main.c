@@ -19,6 +19,7 @@
 
 static const struct command commands[] = {
 	{ "record", cmd_record, "run a program and record its CPU time and heap", STATUS_OURS },
+	{ "report", cmd_report, "show what a recording found", STATUS_USAGE },
 	{ "stat", cmd_stat, "run a program and count: cycles, instructions, misses, faults",
 	  STATUS_OURS },
 	{ "symbolize", cmd_symbolize, "look up the names of a profile again, in place",

@@ -22,6 +22,7 @@
 
 #include "base/error.h"
 
+struct profile;
 struct report;
 
 enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_NR_FORMATS };
@@ -54,6 +55,8 @@ const char *const *report_view_names(void);
 const char *report_view_help(const char *view);
 
 int report_open(struct report **report, const char *path, struct error *err);
+/* Of a profile that is in memory, and stays the caller's. */
+struct report *report_new(const struct profile *profile);
 void report_close(struct report *report);
 
 /* No names have been resolved yet: cprof was interrupted, or told not to. */

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/report.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/suggest.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "cmd/terminal.h"
+
+#define DEFAULT_FILE "cprof.data"
+
+struct arguments {
+	struct common_options common;
+	struct report_options report;
+	const char *operands[2];
+	int nr_operands;
+	const char *file;
+	const char *output; /* NULL, "-": standard output */
+};
+
+enum {
+	OPTION_JSON = 1000,
+	OPTION_SORT,
+	OPTION_LIMIT,
+	OPTION_MIN,
+	OPTION_NO_INLINE,
+	OPTION_COMM,
+	OPTION_PID,
+	OPTION_TID,
+	OPTION_FUNCTION,
+	OPTION_MODULE,
+};
+
+static const struct argp_option table[] = {
+	{ "json", OPTION_JSON, NULL, 0, "As JSON, with every figure there is", 1 },
+	{ "output", 'o', "FILE", 0, "Write to FILE", 1 },
+	{ "sort", OPTION_SORT, "KEY", 0, "Order by a column, named as in JSON", 2 },
+	{ "limit", OPTION_LIMIT, "N", 0, "At most N rows, or all", 2 },
+	{ "min", OPTION_MIN, "PCT", 0, "No rows below PCT percent", 2 },
+	{ "function", OPTION_FUNCTION, "RE", 0, "Only rows of functions that match", 2 },
+	{ "module", OPTION_MODULE, "RE", 0, "Only rows of modules that match", 2 },
+	{ "no-inline", OPTION_NO_INLINE, NULL, 0, "Count inlined code where it is", 3 },
+	{ "comm", OPTION_COMM, "NAME", 0, "Only threads of this name", 3 },
+	{ "pid", OPTION_PID, "PID", 0, "Only this process", 3 },
+	{ "tid", OPTION_TID, "TID", 0, "Only this thread", 3 },
+	{ 0 },
+};
+
+static const char doc[] =
+	"Show what a recording found.\v"
+	"VIEW is one of\n"
+	"  summary     both sides on a page (the default)\n"
+	"  functions   where the CPU time went, by function\n"
+	"  heap        where the memory was at the peak, by stack\n"
+	"  leaks       what was never freed, by stack\n"
+	"  quality     what was not measured as it should be\n"
+	"FILE is " DEFAULT_FILE " if not given; a file named like a view is ./heap.\n"
+	"\n"
+	"example: cprof report functions --sort total --limit 20";
+
+static size_t parse_limit(struct argp_state *state, const char *value)
+{
+	if (!strcmp(value, "all"))
+		return REPORT_ALL;
+	return (size_t)option_unsigned(state, "--limit", value, 1, UINT_MAX);
+}
+
+static int parse_id(struct argp_state *state, const char *option, const char *value)
+{
+	return (int)option_unsigned(state, option, value, 1, INT_MAX);
+}
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+	struct report_options *report = &arguments->report;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &arguments->common;
+		return 0;
+	case OPTION_JSON:
+		report->format = REPORT_JSON;
+		return 0;
+	case 'o':
+		arguments->output = value;
+		return 0;
+	case OPTION_SORT:
+		report->sort = value;
+		return 0;
+	case OPTION_LIMIT:
+		report->limit = parse_limit(state, value);
+		return 0;
+	case OPTION_MIN:
+		report->min_share = option_percent(state, "--min", value) / 100;
+		return 0;
+	case OPTION_FUNCTION:
+		report->function = value;
+		return 0;
+	case OPTION_MODULE:
+		report->module = value;
+		return 0;
+	case OPTION_NO_INLINE:
+		report->no_inline = true;
+		return 0;
+	case OPTION_COMM:
+		report->comm = value;
+		return 0;
+	case OPTION_PID:
+		report->pid = parse_id(state, "--pid", value);
+		return 0;
+	case OPTION_TID:
+		report->tid = parse_id(state, "--tid", value);
+		return 0;
+	case ARGP_KEY_ARG:
+		if (arguments->nr_operands == 2)
+			argp_error(state, "too many arguments: '%s'", value);
+		arguments->operands[arguments->nr_operands++] = value;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp parser = {
+	.options = table,
+	.parser = parse,
+	.args_doc = "[VIEW] [FILE]",
+	.doc = doc,
+	.children = OPTIONS_COMMON,
+};
+
+/* --- operands --- */
+
+static bool is_view(const char *word)
+{
+	for (const char *const *name = report_view_names(); *name; name++)
+		if (!strcmp(*name, word))
+			return true;
+	return false;
+}
+
+/* Files have a dot or a slash, or are there. */
+static bool may_be_file(const char *word)
+{
+	return strpbrk(word, "./") || !access(word, F_OK);
+}
+
+static int unknown_view(const char *word, bool or_file, struct error *err)
+{
+	const char *meant = suggest(word, report_view_names());
+
+	error_set(err, ERR_USAGE, "'%s' is %s", word,
+		  or_file ? "neither a view nor a file" : "not a view");
+	if (meant)
+		return error_hint(err, "did you mean '%s'?", meant);
+	return error_hint(err, "views are: summary, functions, heap, leaks, quality");
+}
+
+static int assign_operands(struct arguments *arguments, struct error *err)
+{
+	const char *first = arguments->operands[0], *second = arguments->operands[1];
+
+	arguments->file = DEFAULT_FILE;
+	if (!first)
+		return 0;
+	if (is_view(first)) {
+		arguments->report.view = first;
+		arguments->file = second ?: DEFAULT_FILE;
+		return 0;
+	}
+	if (second || !may_be_file(first))
+		return unknown_view(first, !second, err);
+	arguments->file = first;
+	return 0;
+}
+
+/* --- running --- */
+
+static int open_profile(struct report **report, const struct arguments *arguments,
+			struct error *err)
+{
+	int ret = report_open(report, arguments->file, err);
+
+	if (ret == -ENOENT && !arguments->operands[0])
+		error_hint(err, "make one with `cprof record PROGRAM`, or name the file");
+	if (ret < 0)
+		return ret;
+	if (report_lacks_symbols(*report))
+		warn("%s: names are not resolved; `cprof symbolize %s` does it", arguments->file,
+		     arguments->file);
+	return 0;
+}
+
+static int print_to_terminal(const struct report *report, struct arguments *arguments,
+			     struct error *err)
+{
+	struct terminal terminal;
+	int ret;
+
+	terminal_open(&terminal, arguments->common.color, arguments->report.format == REPORT_TEXT);
+	arguments->report.columns = terminal.width;
+	arguments->report.color = terminal.color;
+	ret = report_print(report, &arguments->report, terminal.out, err);
+	terminal_close(&terminal);
+	return ret;
+}
+
+static int print_to_file(const struct report *report, struct arguments *arguments,
+			 struct error *err)
+{
+	FILE *out = fopen(arguments->output, "we");
+	int ret;
+
+	if (!out)
+		return error_errno(err, errno, "%s", arguments->output);
+	arguments->report.columns = terminal_width(out);
+	arguments->report.color = terminal_wants_color(out, arguments->common.color);
+	ret = report_print(report, &arguments->report, out, err);
+	if (ferror(out) | fclose(out) && ret >= 0)
+		ret = error_errno(err, errno, "%s", arguments->output);
+	return ret;
+}
+
+static int print(const struct report *report, struct arguments *arguments, struct error *err)
+{
+	if (arguments->output && strcmp(arguments->output, "-") != 0)
+		return print_to_file(report, arguments, err);
+	return print_to_terminal(report, arguments, err);
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct arguments arguments = { 0 };
+	struct report *report = NULL;
+	struct error err = ERROR_INIT;
+	int ret;
+
+	options_parse(&parser, argc, argv, &arguments, &arguments.common);
+	ret = assign_operands(&arguments, &err);
+	if (ret >= 0)
+		ret = open_profile(&report, &arguments, &err);
+	if (ret >= 0)
+		ret = print(report, &arguments, &err);
+	report_close(report);
+	return ret < 0 ? fail(&err) : 0;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/report.h"
+
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/suggest.h"
+#include "report/analyze/analysis.h"
+#include "report/load/select.h"
+#include "report/view/shape.h"
+#include "report/view/view.h"
+#include "store/reader.h"
+
+#define DEFAULT_WIDTH 80
+#define NARROWEST 40
+#define MOST_VIEWS 32
+
+struct report {
+	const struct profile *profile;
+	struct profile *owned; /* NULL: it is the caller's */
+};
+
+/* Everything one print needs, made of the options. */
+struct job {
+	const struct view *view;
+	struct selection selection;
+	struct analysis analysis;
+	struct shape shape;
+	struct style style;
+	regex_t function, module;
+	bool has_function, has_module;
+};
+
+static const struct renderer *const renderers[REPORT_NR_FORMATS] = {
+	[REPORT_TEXT] = &text_renderer,
+	[REPORT_JSON] = &json_renderer,
+};
+
+const char *const *report_view_names(void)
+{
+	static const char *names[MOST_VIEWS];
+
+	for (size_t i = 0; i < MOST_VIEWS - 1 && views[i].name; i++)
+		names[i] = views[i].name;
+	return names;
+}
+
+const char *report_view_help(const char *name)
+{
+	const struct view *view = view_find(name);
+
+	return view ? view->help : NULL;
+}
+
+int report_open(struct report **report, const char *path, struct error *err)
+{
+	struct profile *profile;
+	int ret = profile_open(&profile, path, err);
+
+	if (ret < 0)
+		return ret;
+	*report = report_new(profile);
+	(*report)->owned = profile;
+	return 0;
+}
+
+struct report *report_new(const struct profile *profile)
+{
+	struct report *report = xcalloc(1, sizeof(*report));
+
+	report->profile = profile;
+	return report;
+}
+
+void report_close(struct report *report)
+{
+	if (!report)
+		return;
+	profile_free(report->owned);
+	free(report);
+}
+
+bool report_lacks_symbols(const struct report *report)
+{
+	return !report->profile->symbolized;
+}
+
+/* --- from options to a job --- */
+
+static int find_view(struct job *job, const char *name, struct error *err)
+{
+	const char *meant;
+
+	job->view = view_find(name ?: "summary");
+	if (job->view)
+		return 0;
+
+	meant = suggest(name, report_view_names());
+	error_set(err, ERR_USAGE, "'%s' is not a view", name);
+	return meant ? error_hint(err, "did you mean '%s'?", meant) : ERR_USAGE;
+}
+
+static int compile(regex_t *regex, bool *compiled, const char *option, const char *text,
+		   struct error *err)
+{
+	char why[256];
+	int code;
+
+	if (!text)
+		return 0;
+	code = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
+	if (!code) {
+		*compiled = true;
+		return 0;
+	}
+	regerror(code, regex, why, sizeof(why));
+	return error_set(err, ERR_USAGE, "%s: '%s': %s", option, text, why);
+}
+
+static size_t row_limit(const struct report_options *options)
+{
+	return options->limit == REPORT_ALL ? 0 : options->limit;
+}
+
+static int prepare_shape(struct job *job, const struct report_options *options, struct error *err)
+{
+	int ret = compile(&job->function, &job->has_function, "--function", options->function, err);
+
+	if (ret >= 0)
+		ret = compile(&job->module, &job->has_module, "--module", options->module, err);
+	if (ret < 0)
+		return ret;
+
+	job->shape = (struct shape){
+		.sort = options->sort,
+		.min_share = options->min_share,
+		.limit = row_limit(options),
+		.function = job->has_function ? &job->function : NULL,
+		.module = job->has_module ? &job->module : NULL,
+	};
+	return 0;
+}
+
+static void prepare_style(struct job *job, const struct report_options *options)
+{
+	size_t columns = options->columns ?: DEFAULT_WIDTH;
+
+	job->style = (struct style){
+		.width = columns < NARROWEST ? NARROWEST : columns,
+		.color = options->color,
+		.limit = options->limit,
+		.sort = options->sort,
+	};
+}
+
+static int analyze(struct job *job, const struct profile *profile,
+		   const struct report_options *options, struct error *err)
+{
+	struct select_options select = {
+		.comm = options->comm,
+		.pid = options->pid,
+		.tid = options->tid,
+	};
+	int ret = selection_init(&job->selection, profile, &select, err);
+
+	if (ret < 0)
+		return ret;
+	analysis_init(&job->analysis, profile, &job->selection,
+		      &(struct analysis_options){
+			      .no_inline = options->no_inline,
+			      .process_sites = options->format == REPORT_JSON,
+		      });
+	return shape_apply(&job->shape, job->view, &job->analysis, err);
+}
+
+static void release_job(struct job *job)
+{
+	analysis_release(&job->analysis);
+	selection_release(&job->selection);
+	if (job->has_function)
+		regfree(&job->function);
+	if (job->has_module)
+		regfree(&job->module);
+}
+
+int report_print(const struct report *report, const struct report_options *options, FILE *out,
+		 struct error *err)
+{
+	struct job job = { 0 };
+	int ret = find_view(&job, options->view, err);
+
+	if (ret >= 0)
+		ret = prepare_shape(&job, options, err);
+	if (ret >= 0)
+		ret = analyze(&job, report->profile, options, err);
+	prepare_style(&job, options);
+	if (ret >= 0)
+		ret = renderers[options->format]->render(job.view, &job.analysis, &job.style, out,
+							 err);
+	release_job(&job);
+	return ret;
+}
+
+int report_print_brief(const struct report *report, const struct report_options *options, FILE *out,
+		       struct error *err)
+{
+	struct report_options plain = { .columns = options->columns, .color = options->color };
+	struct job job = { .view = &brief_view };
+	int ret = analyze(&job, report->profile, &plain, err);
+
+	prepare_style(&job, &plain);
+	if (ret >= 0)
+		ret = text_renderer.render(job.view, &job.analysis, &job.style, out, err);
+	release_job(&job);
+	return ret;
+}

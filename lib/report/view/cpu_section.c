@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "base/units.h"
+#include "report/view/sections.h"
+
+static const struct cpu_counter *counted(const struct cpu *cpu, const char *name)
+{
+	const struct cpu_counter *counter = cpu_counter(cpu, name);
+
+	return counter && !counter->value.absent ? counter : NULL;
+}
+
+static void say_counter(struct page *page, const struct cpu *cpu, const char *name)
+{
+	const struct cpu_counter *counter = counted(cpu, name);
+
+	if (counter)
+		page_phrase(page, "%s %s", units_short(counter->value.value).text, name);
+}
+
+/* "branch misses 2.3 /1k instr (0.8 %)": of all branches, where those were counted. */
+static void say_misses(struct page *page, const struct cpu *cpu, const char *what,
+		       const struct figure *mpki, const char *name, const char *of)
+{
+	const struct cpu_counter *misses = counted(cpu, name), *all = counted(cpu, of);
+
+	if (mpki->absent)
+		return;
+	if (misses && all && all->value.value > 0)
+		page_phrase(page, "%s %s /1k instr (%s)", what, units_ratio(mpki->value).text,
+			    units_percent(misses->value.value / all->value.value).text);
+	else
+		page_phrase(page, "%s %s /1k instr", what, units_ratio(mpki->value).text);
+}
+
+static void say_unsampled(struct page *page, const struct cpu *cpu)
+{
+	page_words(page, "not sampled");
+	page_words(page, cpu->reason);
+	page_end(page);
+}
+
+static void say_totals(struct page *page, const struct cpu *cpu)
+{
+	if (!cpu->seconds.absent)
+		page_phrase(page, "%s on CPU",
+			    units_time((int64_t)(cpu->seconds.value * 1e9)).text);
+	say_counter(page, cpu, "cycles");
+	say_counter(page, cpu, "instructions");
+	if (!cpu->ipc.absent)
+		page_phrase(page, "IPC %s", units_ratio(cpu->ipc.value).text);
+	if (cpu->user_only)
+		page_phrase(page, "without the kernel");
+	page_end(page);
+}
+
+static void say_all_misses(struct page *page, const struct cpu *cpu)
+{
+	page_label(page, NULL);
+	say_misses(page, cpu, "branch misses", &cpu->branch_mpki, "branch-misses", "branches");
+	say_misses(page, cpu, "cache misses", &cpu->cache_mpki, "cache-misses", "cache-references");
+	page_end(page);
+}
+
+/* Why there is no IPC, or what was sampled instead of what was asked for. */
+static void say_reason(struct page *page, const struct cpu *cpu)
+{
+	if (!cpu->reason)
+		return;
+	page_label(page, NULL);
+	page_words(page, cpu->reason);
+	page_end(page);
+}
+
+void section_cpu(struct page *page, const struct cpu *cpu)
+{
+	page_label(page, "CPU");
+	if (!cpu->sampled) {
+		say_unsampled(page, cpu);
+		return;
+	}
+	say_totals(page, cpu);
+	if (!cpu->branch_mpki.absent || !cpu->cache_mpki.absent)
+		say_all_misses(page, cpu);
+	say_reason(page, cpu);
+}
+
+void section_functions(struct page *page, const struct cpu *cpu, size_t nr)
+{
+	static const struct column columns[] = {
+		{ "rank", COLUMN_NUMBER, false },	{ "self", COLUMN_NUMBER, true },
+		{ "error", COLUMN_NUMBER, false },	{ "total", COLUMN_NUMBER, false },
+		{ "ipc", COLUMN_NUMBER, false },	{ "branch_mpki", COLUMN_NUMBER, false },
+		{ "cache_mpki", COLUMN_NUMBER, false }, { "name", COLUMN_NAME, false },
+		{ "module", COLUMN_WORD, false },	{ 0 },
+	};
+
+	/* Places are by self. */
+	page_table(page, &cpu->functions, &function_fields,
+		   page->style.sort && strcmp(page->style.sort, "self") != 0 ? columns + 1
+									     : columns,
+		   nr);
+}

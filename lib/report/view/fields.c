@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* These keys are the JSON of cprof-report(1): they do not change. */
+#include "base/alloc.h"
+#include "report/view/field.h"
+
+#define FIELD(type_, unit_, key_, struct_, member, ...)                     \
+	{                                                                   \
+		.key = (key_), .type = FIELD_##type_, .unit = UNIT_##unit_, \
+		.offset = offsetof(struct struct_, member), __VA_ARGS__     \
+	}
+#define TITLE(text) .title = (text),
+#define OF(fields) .of = &(fields),
+#define ALWAYS .always = true,
+#define TEXT_ONLY .text_only = true,
+
+#define LIST(list)                                   \
+	{                                            \
+		.at = (list), .nr = ARRAY_SIZE(list) \
+	}
+
+/* --- cpu --- */
+
+static const struct field function_list[] = {
+	FIELD(TEXT, PLAIN, "name", cpu_function, name, TITLE("function")),
+	FIELD(TEXT, PLAIN, "module", cpu_function, module),
+	FIELD(TEXT, PLAIN, "file", cpu_function, file),
+	FIELD(LINE, PLAIN, "line", cpu_function, line),
+	FIELD(DOUBLE, SHARE, "self", cpu_function, self),
+	FIELD(DOUBLE, SHARE, "total", cpu_function, total),
+	FIELD(U64, COUNT, "samples", cpu_function, samples),
+	FIELD(U64, COUNT, "self_weight", cpu_function, self_weight, TITLE("weight")),
+	FIELD(FIGURE, RATIO, "ipc", cpu_function, ipc, TITLE("IPC")),
+	FIELD(FIGURE, RATIO, "branch_mpki", cpu_function, branch_mpki, TITLE("br/1k")),
+	FIELD(FIGURE, RATIO, "cache_mpki", cpu_function, cache_mpki, TITLE("$/1k")),
+	FIELD(DOUBLE, ERROR, "error", cpu_function, error, TITLE("\xc2\xb1 %")),
+	FIELD(TEXT, PLAIN, "reason", cpu_function, reason),
+	FIELD(TEXT, PLAIN, "rank", cpu_function, rank_text, TITLE("#") TEXT_ONLY),
+};
+const struct fields function_fields = LIST(function_list);
+
+static const struct field counter_list[] = {
+	FIELD(TEXT, PLAIN, "name", cpu_counter, name, TEXT_ONLY),
+	FIELD(FIGURE, COUNT, "value", cpu_counter, value),
+	FIELD(TEXT, PLAIN, "unit", cpu_counter, unit),
+	FIELD(TEXT, PLAIN, "status", cpu_counter, status),
+	FIELD(FIGURE, SHARE, "coverage", cpu_counter, coverage),
+	FIELD(TEXT, PLAIN, "reason", cpu_counter, reason),
+};
+static const struct fields counter_fields = LIST(counter_list);
+
+static const struct field cpu_list[] = {
+	FIELD(TEXT, PLAIN, "event", cpu, event, ALWAYS),
+	FIELD(TEXT, PLAIN, "unit", cpu, unit, ALWAYS),
+	FIELD(FIGURE, PLAIN, "frequency_hz", cpu, frequency_hz),
+	FIELD(FIGURE, PLAIN, "period", cpu, period),
+	FIELD(TEXT, PLAIN, "substituted_for", cpu, substituted_for, ALWAYS),
+	FIELD(TEXT, PLAIN, "reason", cpu, reason, ALWAYS),
+	FIELD(U64, COUNT, "samples", cpu, samples),
+	FIELD(U64, COUNT, "lost", cpu, lost),
+	FIELD(U64, COUNT, "truncated_stacks", cpu, truncated),
+	FIELD(BOOL, PLAIN, "user_only", cpu, user_only),
+	FIELD(FIGURE, SECONDS, "cpu_s", cpu, seconds),
+	FIELD(FIGURE, RATIO, "ipc", cpu, ipc),
+	FIELD(FIGURE, RATIO, "branch_mpki", cpu, branch_mpki),
+	FIELD(FIGURE, RATIO, "cache_mpki", cpu, cache_mpki),
+	FIELD(MAP, PLAIN, "counters", cpu, counters, ALWAYS OF(counter_fields)),
+	FIELD(ROWS, PLAIN, "functions", cpu, functions, OF(function_fields)),
+};
+static const struct fields cpu_fields = {
+	.at = cpu_list,
+	.nr = ARRAY_SIZE(cpu_list),
+	.may_be_unknown = true,
+	.known = offsetof(struct cpu, sampled),
+};
+
+/* --- heap --- */
+
+static const struct field place_list[] = {
+	FIELD(TEXT, PLAIN, "name", heap_place, name),
+	FIELD(TEXT, PLAIN, "module", heap_place, module),
+	FIELD(TEXT, PLAIN, "file", heap_place, file),
+	FIELD(LINE, PLAIN, "line", heap_place, line),
+	FIELD(BOOL, PLAIN, "inlined", heap_place, inlined),
+};
+const struct fields place_fields = LIST(place_list);
+
+static const struct field site_list[] = {
+	FIELD(TEXTS, PLAIN, "stack", heap_site, stack),
+	FIELD(ROWS, PLAIN, "frames", heap_site, frames, OF(place_fields)),
+	FIELD(U64, COUNT, "allocations", heap_site, allocations, TITLE("count")),
+	FIELD(U64, COUNT, "frees", heap_site, frees),
+	FIELD(U64, COUNT, "reallocations", heap_site, reallocations, TITLE("reallocs")),
+	FIELD(U64, BYTES, "allocated_bytes", heap_site, allocated_bytes, TITLE("allocated")),
+	FIELD(U64, BYTES, "freed_bytes", heap_site, freed_bytes, TITLE("freed")),
+	FIELD(U64, BYTES, "at_peak_bytes", heap_site, at_peak_bytes, TITLE("at peak")),
+	FIELD(U64, COUNT, "at_peak_blocks", heap_site, at_peak_blocks, TITLE("blocks")),
+	FIELD(U64, BYTES, "live_bytes", heap_site, live_bytes, TITLE("not freed")),
+	FIELD(U64, COUNT, "live_blocks", heap_site, live_blocks, TITLE("blocks")),
+	FIELD(U64, COUNT, "temporary", heap_site, temporary),
+	FIELD(DOUBLE, SHARE, "temporary_share", heap_site, temporary_share,
+	      TITLE("temp") TEXT_ONLY),
+	FIELD(FIGURE, SECONDS, "mean_lifetime_s", heap_site, mean_lifetime_s, TITLE("lifetime")),
+};
+const struct fields site_fields = LIST(site_list);
+
+static const struct field lifetime_list[] = {
+	FIELD(FIGURE, SECONDS, "below_s", heap_lifetime, below_s),
+	FIELD(U64, BYTES, "bytes", heap_lifetime, bytes),
+	FIELD(U64, COUNT, "blocks", heap_lifetime, blocks),
+};
+static const struct fields lifetime_fields = LIST(lifetime_list);
+
+static const struct field churn_list[] = {
+	FIELD(U64, BYTES, "bytes", heap_churn, bytes),
+	FIELD(FIGURE, SHARE, "share", heap_churn, share),
+	FIELD(ROWS, PLAIN, "by_lifetime", heap_churn, by_lifetime, OF(lifetime_fields)),
+};
+static const struct fields churn_fields = LIST(churn_list);
+
+static const struct field heap_list[] = {
+	FIELD(TEXT, PLAIN, "mode", heap, mode, ALWAYS),
+	FIELD(BOOL, PLAIN, "tracked", heap, tracked, ALWAYS),
+	FIELD(TEXT, PLAIN, "reason", heap, reason, ALWAYS),
+	FIELD(U64, COUNT, "allocations", heap, allocations),
+	FIELD(U64, COUNT, "frees", heap, frees),
+	FIELD(U64, COUNT, "reallocations", heap, reallocations),
+	FIELD(U64, BYTES, "allocated_bytes", heap, allocated_bytes),
+	FIELD(U64, BYTES, "freed_bytes", heap, freed_bytes),
+	FIELD(FIGURE, BYTES, "peak_bytes", heap, peak_bytes),
+	FIELD(FIGURE, COUNT, "peak_blocks", heap, peak_blocks),
+	FIELD(FIGURE, SECONDS, "peak_time_s", heap, peak_time_s),
+	FIELD(BOOL, PLAIN, "peak_exact", heap, peak_exact),
+	FIELD(U64, BYTES, "live_bytes", heap, live_bytes),
+	FIELD(U64, COUNT, "live_blocks", heap, live_blocks),
+	FIELD(U64, COUNT, "temporary", heap, temporary),
+	FIELD(U64, BYTES, "inherited_bytes", heap, inherited_bytes),
+	FIELD(U64, COUNT, "inherited_frees", heap, inherited_frees),
+	FIELD(OBJECT, PLAIN, "churn", heap, churn, OF(churn_fields)),
+	FIELD(ROWS, PLAIN, "sites", heap, sites, OF(site_fields)),
+	FIELD(ROWS, PLAIN, "timeline", heap, timeline, OF(lifetime_fields)),
+};
+const struct fields heap_fields = {
+	.at = heap_list,
+	.nr = ARRAY_SIZE(heap_list),
+	.may_be_unknown = true,
+	.known = offsetof(struct heap, tracked),
+};
+
+/* --- the whole --- */
+
+static const struct field process_cpu_list[] = {
+	FIELD(U64, COUNT, "samples", cpu_process, samples),
+	FIELD(DOUBLE, SHARE, "share", cpu_process, share),
+};
+static const struct fields process_cpu_fields = {
+	.at = process_cpu_list,
+	.nr = ARRAY_SIZE(process_cpu_list),
+	.may_be_unknown = true,
+	.known = offsetof(struct cpu_process, sampled),
+};
+
+static const struct field process_list[] = {
+	FIELD(INT, PLAIN, "pid", process_row, pid),
+	FIELD(INT, PLAIN, "image", process_row, image),
+	FIELD(FIGURE, PLAIN, "parent", process_row, parent),
+	FIELD(TEXTS, PLAIN, "command", process_row, command),
+	FIELD(FIGURE, SECONDS, "start_s", process_row, start_s),
+	FIELD(FIGURE, SECONDS, "end_s", process_row, end_s),
+	FIELD(FIGURE, PLAIN, "exit_status", process_row, exit_status, TITLE("exit")),
+	FIELD(FIGURE, PLAIN, "signal", process_row, signal),
+	FIELD(BOOL, PLAIN, "tracked", process_row, tracked),
+	FIELD(TEXT, PLAIN, "reason", process_row, reason),
+	FIELD(OBJECT, PLAIN, "cpu", process_row, cpu, OF(process_cpu_fields)),
+	FIELD(OBJECT, PLAIN, "heap", process_row, heap, OF(heap_fields)),
+	FIELD(FIGURE, SHARE, "cpu_share", process_row, cpu_share, TITLE("CPU") TEXT_ONLY),
+	FIELD(FIGURE, BYTES, "heap_peak", process_row, heap_peak, TITLE("heap peak") TEXT_ONLY),
+	FIELD(FIGURE, COUNT, "heap_allocations", process_row, heap_allocations,
+	      TITLE("allocations") TEXT_ONLY),
+};
+const struct fields process_fields = LIST(process_list);
+
+static const struct field quality_list[] = {
+	FIELD(TEXT, PLAIN, "kind", quality_row, kind),
+	FIELD(U64, COUNT, "count", quality_row, count),
+	FIELD(TEXT, PLAIN, "detail", quality_row, detail),
+};
+const struct fields quality_fields = LIST(quality_list);
+
+static const struct field analysis_list[] = {
+	FIELD(TEXT, PLAIN, "cprof", analysis, cprof_version),
+	FIELD(TEXTS, PLAIN, "command", analysis, command),
+	FIELD(FIGURE, PLAIN, "exit_status", analysis, exit_status),
+	FIELD(FIGURE, PLAIN, "signal", analysis, signal),
+	FIELD(FIGURE, SECONDS, "wall_s", analysis, wall_s),
+	FIELD(BOOL, PLAIN, "complete", analysis, complete),
+	FIELD(OBJECT, PLAIN, "cpu", analysis, cpu, OF(cpu_fields)),
+	FIELD(OBJECT, PLAIN, "heap", analysis, heap, OF(heap_fields)),
+	FIELD(ROWS, PLAIN, "processes", analysis, processes, OF(process_fields)),
+	FIELD(ROWS, PLAIN, "quality", analysis, quality, OF(quality_fields)),
+};
+const struct fields analysis_fields = LIST(analysis_list);
+
+static const struct field functions_view_list[] = {
+	FIELD(ROWS, PLAIN, "functions", analysis, cpu.functions, OF(function_fields)),
+};
+const struct fields functions_view_fields = LIST(functions_view_list);
+
+static const struct field heap_view_list[] = {
+	FIELD(OBJECT, PLAIN, "heap", analysis, heap, OF(heap_fields)),
+};
+const struct fields heap_view_fields = LIST(heap_view_list);
+
+static const struct field leaks_view_list[] = {
+	FIELD(ROWS, PLAIN, "leaks", analysis, leaks, OF(site_fields)),
+};
+const struct fields leaks_view_fields = LIST(leaks_view_list);
+
+static const struct field quality_view_list[] = {
+	FIELD(ROWS, PLAIN, "quality", analysis, quality, OF(quality_fields)),
+};
+const struct fields quality_view_fields = LIST(quality_view_list);

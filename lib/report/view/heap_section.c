@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "base/units.h"
+#include "report/view/sections.h"
+
+static void say_peak(struct page *page, const struct heap *heap)
+{
+	char when[48] = "";
+
+	if (heap->peak_bytes.absent) {
+		page_phrase(page, "peak not known: %s", heap->peak_bytes.absent);
+		return;
+	}
+	if (!heap->peak_time_s.absent)
+		snprintf(when, sizeof(when), " at %s",
+			 units_time((int64_t)(heap->peak_time_s.value * 1e9)).text);
+	page_phrase(page, "peak %s%s%s (%s blocks)", heap->peak_exact ? "" : "about ",
+		    units_size((uint64_t)heap->peak_bytes.value).text, when,
+		    units_count((uint64_t)heap->peak_blocks.value).text);
+}
+
+static void say_allocations(struct page *page, const struct heap *heap)
+{
+	page_phrase(page, "%s allocations, %s", units_count(heap->allocations).text,
+		    units_size(heap->allocated_bytes).text);
+}
+
+static void say_live(struct page *page, const struct heap *heap)
+{
+	if (heap->live_blocks)
+		page_phrase(page, "%s in %s block%s not freed", units_size(heap->live_bytes).text,
+			    units_count(heap->live_blocks).text, heap->live_blocks == 1 ? "" : "s");
+	else
+		page_phrase(page, "all freed");
+}
+
+/* The first class with which more than half of the freed bytes are gone. */
+static const struct heap_lifetime *usual_lifetime(const struct heap_churn *churn)
+{
+	uint64_t all = 0, so_far = 0;
+
+	for (size_t i = 0; i < PROFILE_NR_LIFETIMES; i++)
+		all += churn->classes[i].bytes;
+	for (size_t i = 0; i < PROFILE_NR_LIFETIMES; i++) {
+		so_far += churn->classes[i].bytes;
+		if (so_far > all / 2)
+			return &churn->classes[i];
+	}
+	return NULL;
+}
+
+static void say_churn(struct page *page, const struct heap *heap)
+{
+	const struct heap_lifetime *usual = usual_lifetime(&heap->churn);
+	struct units_text share;
+
+	if (heap->churn.share.absent)
+		return;
+	share = units_percent(heap->churn.share.value);
+	if (!usual)
+		page_phrase(page, "churn %s", share.text);
+	else if (usual->below_s.absent)
+		page_phrase(page, "churn %s, most freed after 100 ms or more", share.text);
+	else
+		page_phrase(page, "churn %s, most freed within %.0f %s", share.text,
+			    usual->below_s.value * (usual->below_s.value < 1e-3 ? 1e6 : 1e3),
+			    usual->below_s.value < 1e-3 ? "us" : "ms");
+}
+
+void section_heap(struct page *page, const struct heap *heap)
+{
+	page_label(page, "HEAP");
+	if (!heap->tracked) {
+		bool off = heap->mode && !strcmp(heap->mode, "off");
+
+		page_words(page, off ? "not recorded" : "not tracked");
+		page_words(page, heap->reason);
+		page_end(page);
+		return;
+	}
+	say_peak(page, heap);
+	page_end(page);
+
+	page_label(page, NULL);
+	say_allocations(page, heap);
+	say_live(page, heap);
+	page_end(page);
+
+	page_label(page, NULL);
+	say_churn(page, heap);
+	if (heap->allocations)
+		page_phrase(page, "temporary %s", units_percent(heap->temporary_share).text);
+	page_end(page);
+}

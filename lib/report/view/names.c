@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/view/names.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "base/vec.h"
+
+#define ELLIPSIS "\xe2\x80\xa6"
+#define LONGEST_IN_STACK 40
+
+struct string {
+	char *at;
+	size_t nr, room;
+};
+
+static void append(struct string *string, const char *text, size_t length)
+{
+	vec_reserve(string, string->nr + length + 1);
+	memcpy(string->at + string->nr, text, length);
+	string->nr += length;
+	string->at[string->nr] = '\0';
+}
+
+static void append_text(struct string *string, const char *text)
+{
+	append(string, text, strlen(text));
+}
+
+static char *take(struct string *string)
+{
+	return string->at ?: xstrdup("");
+}
+
+/* --- one name --- */
+
+/* "<" opens arguments after a name only; not in "operator<" or "<T as Trait>". */
+static bool opens_arguments(const char *name, const char *at)
+{
+	static const char word[] = "operator";
+	size_t length = sizeof(word) - 1;
+
+	if (at == name || !(isalnum((unsigned char)at[-1]) || at[-1] == '_'))
+		return false;
+	return (size_t)(at - name) < length || strncmp(at - length, word, length) != 0;
+}
+
+/* Past the bracket that closes the one at `at`; NULL: none does. */
+static const char *past_close(const char *at, char open, char close)
+{
+	size_t depth = 0;
+
+	for (; *at; at++) {
+		if (*at == open)
+			depth++;
+		else if (*at == close && !(close == '>' && at[-1] == '-') && --depth == 0)
+			return at + 1;
+	}
+	return NULL;
+}
+
+/* Template arguments become "<…>". */
+static char *without_template_arguments(const char *name)
+{
+	struct string out = { 0 };
+	const char *at = name;
+
+	while (*at) {
+		const char *end =
+			*at == '<' && opens_arguments(name, at) ? past_close(at, '<', '>') : NULL;
+
+		if (end && end - at > 5) {
+			append_text(&out, "<" ELLIPSIS ">");
+			at = end;
+		} else {
+			append(&out, at++, 1);
+		}
+	}
+	return take(&out);
+}
+
+static bool may_follow_arguments(const char *rest)
+{
+	static const char *const starts[] = {
+		" const", " volatile", " &", " [", " noexcept", NULL
+	};
+
+	for (const char *const *start = starts; *start; start++)
+		if (!strncmp(rest, *start, strlen(*start)))
+			return true;
+	return !*rest;
+}
+
+/* The argument list at the end, if there is one: "(Key const&) const". */
+static const char *argument_list(const char *name)
+{
+	for (const char *at = strchr(name, '('); at; at = strchr(at, '(')) {
+		const char *end = past_close(at, '(', ')');
+
+		if (!end)
+			return NULL;
+		if (at > name && may_follow_arguments(end))
+			return at;
+		at = end;
+	}
+	return NULL;
+}
+
+static char *without_arguments(const char *name, const char *instead)
+{
+	const char *list = argument_list(name);
+
+	if (!list || list[1] == ')')
+		return xstrdup(name);
+	return xasprintf("%.*s%s", (int)(list - name), name, instead);
+}
+
+char *name_fit(const char *name, size_t width)
+{
+	char *clean = text_clean(name), *shorter, *fitting;
+
+	if (text_width(clean) > width) {
+		shorter = without_template_arguments(clean);
+		free(clean);
+		clean = shorter;
+	}
+	if (text_width(clean) > width) {
+		shorter = without_arguments(clean, "(" ELLIPSIS ")");
+		free(clean);
+		clean = shorter;
+	}
+	fitting = text_clip(clean, width);
+	free(clean);
+	return fitting;
+}
+
+char *name_brief(const char *name)
+{
+	char *clean = text_clean(name);
+	char *plain = without_template_arguments(clean);
+	const char *list = argument_list(plain);
+
+	free(clean);
+	if (list)
+		plain[list - plain] = '\0';
+	return plain;
+}
+
+/* --- stacks --- */
+
+/* The names of inner innermost frames and of outer outermost ones. */
+static char *join(char *const *names, size_t nr, size_t inner, size_t outer)
+{
+	struct string out = { 0 };
+
+	for (size_t i = 0; i < nr; i++) {
+		if (i >= inner && i < nr - outer) {
+			append_text(&out, " < " ELLIPSIS);
+			i = nr - outer - 1;
+			continue;
+		}
+		append_text(&out, i ? " < " : "");
+		append_text(&out, names[i]);
+	}
+	return take(&out);
+}
+
+/* As many innermost frames as fit, with the outermost one if that fits, too. */
+static char *join_fit(char *const *names, size_t nr, size_t width)
+{
+	char *joined = join(names, nr, nr, 0), *fitting;
+	size_t most = width / 4 + 1; /* a letter and " < " each */
+	size_t inner = nr < 3 ? 0 : nr - 2 < most ? nr - 2 : most;
+
+	for (; text_width(joined) > width && inner > 0; inner--) {
+		free(joined);
+		joined = join(names, nr, inner, 1);
+	}
+	if (text_width(joined) > width && nr > 1) {
+		free(joined);
+		joined = join(names, nr, 1, 0);
+	}
+	fitting = text_clip(joined, width);
+	free(joined);
+	return fitting;
+}
+
+char *stack_fit(const struct texts *stack, size_t width)
+{
+	size_t nr = stack->nr > 1 ? stack->nr - 1 : stack->nr;
+	char **names = xcalloc(nr + 1, sizeof(names[0]));
+	char *line;
+
+	for (size_t i = 0; i < nr; i++) {
+		char *brief = name_brief(stack->at[nr - 1 - i]);
+
+		names[i] = text_clip(brief, width < LONGEST_IN_STACK ? width : LONGEST_IN_STACK);
+		free(brief);
+	}
+	line = nr ? join_fit(names, nr, width) : xstrdup("");
+	for (size_t i = 0; i < nr; i++)
+		free(names[i]);
+	free(names);
+	return line;
+}
+
+/* --- commands --- */
+
+static bool needs_quotes(const char *argument)
+{
+	return !*argument || strpbrk(argument, " \t\n'\"\\$*?;&|<>(){}[]`#~!");
+}
+
+static void append_quoted(struct string *out, const char *argument)
+{
+	append_text(out, "'");
+	for (; *argument; argument++)
+		if (*argument == '\'')
+			append_text(out, "'\\''");
+		else
+			append(out, argument, 1);
+	append_text(out, "'");
+}
+
+char *command_fit(const struct texts *command, size_t width)
+{
+	struct string out = { 0 };
+	char *joined, *clean, *fitting;
+
+	for (size_t i = 0; i < command->nr; i++) {
+		append_text(&out, i ? " " : "");
+		if (needs_quotes(command->at[i]))
+			append_quoted(&out, command->at[i]);
+		else
+			append_text(&out, command->at[i]);
+	}
+	joined = take(&out);
+	clean = text_clean(joined);
+	fitting = text_clip(clean, width);
+	free(joined);
+	free(clean);
+	return fitting;
+}

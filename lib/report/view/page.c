@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/view/page.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+
+static const char *const tints[] = {
+	[TINT_NONE] = "",	 [TINT_BOLD] = "\033[1m",  [TINT_DIM] = "\033[2m",
+	[TINT_HOT] = "\033[31m", [TINT_WARM] = "\033[33m",
+};
+
+void page_tinted(struct page *page, enum tint tint, const char *text)
+{
+	if (page->style.color && tint != TINT_NONE)
+		fprintf(page->out, "%s%s\033[0m", tints[tint], text);
+	else
+		fputs(text, page->out);
+	page->column += text_width(text);
+}
+
+static void pad_to(struct page *page, size_t column)
+{
+	for (; page->column < column; page->column++)
+		putc(' ', page->out);
+}
+
+void page_blank(struct page *page)
+{
+	putc('\n', page->out);
+}
+
+void page_begin(struct page *page)
+{
+	page->column = 0;
+	page->nr_phrases = 0;
+	page->indent = 0;
+}
+
+void page_label(struct page *page, const char *label)
+{
+	page_begin(page);
+	page->indent = PAGE_INDENT;
+	if (label)
+		page_tinted(page, TINT_BOLD, label);
+	pad_to(page, PAGE_INDENT);
+}
+
+void page_end(struct page *page)
+{
+	if (page->column > page->indent || page->nr_phrases)
+		putc('\n', page->out);
+	page_begin(page);
+}
+
+static void next_line(struct page *page)
+{
+	putc('\n', page->out);
+	page->column = 0;
+	page->nr_phrases = 0;
+	pad_to(page, page->indent);
+}
+
+/* Separates from the phrase before, on this line or by beginning the next. */
+static void separate(struct page *page, size_t width)
+{
+	if (!page->nr_phrases)
+		return;
+	if (page->column + 3 + width > page->style.width)
+		next_line(page);
+	else
+		page_tinted(page, TINT_DIM, " " DOT " ");
+}
+
+/* Text that is longer than a line, word by word. */
+static void put_words(struct page *page, const char *text)
+{
+	bool first = true;
+
+	while (*text) {
+		size_t length = strcspn(text, " ");
+		char *word = xstrndup(text, length), *fitting;
+
+		if (!first && page->column + 1 + text_width(word) > page->style.width)
+			next_line(page);
+		else if (!first)
+			page_tinted(page, TINT_NONE, " ");
+		fitting = text_clip(word, page->style.width - page->column);
+		page_tinted(page, TINT_NONE, fitting);
+		free(word);
+		free(fitting);
+		first = false;
+		text += length;
+		text += strspn(text, " ");
+	}
+	page->nr_phrases++;
+}
+
+void page_words(struct page *page, const char *text)
+{
+	char *clean = text_clean(text);
+
+	separate(page, strcspn(clean, " "));
+	put_words(page, clean);
+	free(clean);
+}
+
+void page_phrase(struct page *page, const char *format, ...)
+{
+	va_list args;
+	char *phrase;
+
+	va_start(args, format);
+	if (vasprintf(&phrase, format, args) < 0)
+		phrase = xstrdup("");
+	va_end(args);
+
+	separate(page, text_width(phrase));
+	put_words(page, phrase);
+	free(phrase);
+}
+
+size_t page_limit(const struct page *page, size_t nr, size_t few)
+{
+	size_t limit = page->style.limit ?: few;
+
+	return nr < limit ? nr : limit;
+}

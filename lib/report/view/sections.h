@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sections - the parts that pages are put together from.
+ */
+#ifndef REPORT_VIEW_SECTIONS_H
+#define REPORT_VIEW_SECTIONS_H
+
+#include "report/view/page.h"
+
+/* What was measured and how, and how it ended. */
+void section_header(struct page *page, const struct analysis *analysis);
+
+/* The figures of the two sides: two or three lines each. */
+void section_cpu(struct page *page, const struct cpu *cpu);
+void section_heap(struct page *page, const struct heap *heap);
+
+void section_functions(struct page *page, const struct cpu *cpu, size_t nr);
+/* Nothing for a single process. */
+void section_processes(struct page *page, const struct analysis *analysis);
+
+/* What is not in the clean, in at most nr lines, and what cprof cost. */
+void section_quality(struct page *page, const struct analysis *analysis, size_t nr);
+
+/* Everything that is not in the clean, and what it means. */
+void section_ledger(struct page *page, const struct analysis *analysis);
+
+/* "and 312 more: --limit all"; nothing if all were shown. */
+void section_more(struct page *page, const struct rows *rows, size_t shown);
+
+#endif

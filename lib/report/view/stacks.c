@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/view/stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "report/view/names.h"
+
+#define INDENT 4
+/* Of deeper stacks the middle is left out. */
+#define INNERMOST 18
+#define OUTERMOST 6
+
+/* "table.cc:31", or "" where it is not known. */
+static char *location(const struct heap_place *place)
+{
+	const char *slash, *base;
+	char *clean, *made;
+
+	if (!place->file)
+		return xstrdup("");
+	slash = strrchr(place->file, '/');
+	base = slash && slash[1] ? slash + 1 : place->file;
+	clean = text_clean(base);
+	made = place->line ? xasprintf("%s:%u", clean, place->line) : xstrdup(clean);
+	free(clean);
+	return made;
+}
+
+static void print_place(struct page *page, const struct heap_place *place)
+{
+	size_t width = page->style.width - INDENT;
+	char *where = location(place), *fitting = text_clip(where, width / 2);
+	size_t used = text_width(fitting) + 2 + (place->inlined ? strlen(" (inlined)") : 0);
+	char *name = name_fit(place->name, width > used ? width - used : 1);
+
+	fprintf(page->out, "%*s", INDENT, "");
+	page_tinted(page, TINT_NONE, name);
+	page_tinted(page, TINT_DIM, place->inlined ? " (inlined)" : "");
+	if (*fitting) {
+		fputs("  ", page->out);
+		page_tinted(page, TINT_DIM, fitting);
+	}
+	putc('\n', page->out);
+	free(where);
+	free(fitting);
+	free(name);
+}
+
+/* Innermost first, without the allocation function, which the line above names. */
+static void print_stack(struct page *page, const struct rows *frames)
+{
+	size_t nr = frames->nr - 1;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (nr > INNERMOST + OUTERMOST + 1 && i == INNERMOST) {
+			fprintf(page->out, "%*s\xe2\x80\xa6 %zu frames\n", INDENT, "",
+				nr - INNERMOST - OUTERMOST);
+			i = nr - OUTERMOST;
+		}
+		print_place(page, frames->at[nr - 1 - i]);
+	}
+	page_begin(page);
+}
+
+static void say_use(struct page *page, const struct heap_site *site)
+{
+	page_phrase(page, "%s: %s allocations", site->stack.at[site->stack.nr - 1],
+		    units_count(site->allocations).text);
+	if (site->reallocations)
+		page_phrase(page, "%s reallocations", units_count(site->reallocations).text);
+	page_phrase(page, "%s", units_size(site->allocated_bytes).text);
+}
+
+static void say_lifetime(struct page *page, const struct heap_site *site)
+{
+	if (site->temporary)
+		page_phrase(page, "temporary %s", units_percent(site->temporary_share).text);
+	if (!site->mean_lifetime_s.absent)
+		page_phrase(page, "lived %s",
+			    units_time((int64_t)(site->mean_lifetime_s.value * 1e9)).text);
+}
+
+static void say_bytes(struct page *page, uint64_t bytes, uint64_t blocks, const char *what)
+{
+	char *phrase = xasprintf("%s %s", units_size(bytes).text, what);
+	char *number =
+		xasprintf(" in %s block%s", units_count(blocks).text, blocks == 1 ? "" : "s");
+
+	page_begin(page);
+	page->indent = INDENT;
+	page_tinted(page, TINT_BOLD, phrase);
+	page_tinted(page, TINT_NONE, number);
+	page->nr_phrases = 1;
+	free(phrase);
+	free(number);
+}
+
+void stacks_at_peak(struct page *page, const struct rows *sites, size_t nr)
+{
+	for (size_t i = 0; i < nr && i < sites->nr; i++) {
+		const struct heap_site *site = sites->at[i];
+
+		page_blank(page);
+		say_bytes(page, site->at_peak_bytes, site->at_peak_blocks, "at peak");
+		say_use(page, site);
+		say_lifetime(page, site);
+		page_end(page);
+		print_stack(page, &site->frames);
+	}
+}
+
+void stacks_live(struct page *page, const struct rows *sites, size_t nr)
+{
+	for (size_t i = 0; i < nr && i < sites->nr; i++) {
+		const struct heap_site *site = sites->at[i];
+
+		page_blank(page);
+		say_bytes(page, site->live_bytes, site->live_blocks, "not freed");
+		say_use(page, site);
+		page_end(page);
+		print_stack(page, &site->frames);
+	}
+}

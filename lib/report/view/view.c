@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/view/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/units.h"
+#include "base/vec.h"
+#include "report/view/sections.h"
+#include "report/view/stacks.h"
+
+#define FEW_FUNCTIONS 10
+#define FEW_SITES 5
+#define FEW_BUSY 3
+#define FEW_LINES 5
+#define SCREENFUL 40
+#define SCREENFUL_OF_STACKS 10
+#define BRIEF 3
+
+void section_more(struct page *page, const struct rows *rows, size_t shown)
+{
+	size_t more = rows->nr - shown + rows->left_out;
+
+	if (!more)
+		return;
+	page_begin(page);
+	page_phrase(page, "and %s more: --limit all", units_count(more).text);
+	page_end(page);
+}
+
+/* --- summary --- */
+
+static void print_sites(struct page *page, const struct rows *sites)
+{
+	static const struct column columns[] = {
+		{ "at_peak_bytes", COLUMN_NUMBER, false },
+		{ "allocated_bytes", COLUMN_NUMBER, false },
+		{ "allocations", COLUMN_NUMBER, false },
+		{ "temporary_share", COLUMN_NUMBER, false },
+		{ "stack", COLUMN_STACK, false },
+		{ 0 },
+	};
+
+	page_table(page, sites, &site_fields, columns, sites->nr);
+}
+
+static bool has_row(const struct rows *rows, const void *row)
+{
+	for (size_t i = 0; i < rows->nr; i++)
+		if (rows->at[i] == row)
+			return true;
+	return false;
+}
+
+/* The sites that matter for the peak, then those that allocate most often. */
+static void print_top_sites(struct page *page, const struct analysis *a, size_t few, size_t busy)
+{
+	size_t nr = page_limit(page, a->heap.sites.nr, few);
+	struct rows top = { 0 };
+
+	for (size_t i = 0; i < nr; i++)
+		vec_push(&top, a->heap.sites.at[i]);
+	for (size_t i = 0; i < a->busy_sites.nr && i < busy && !page->style.limit; i++)
+		if (!page->style.sort && !has_row(&top, a->busy_sites.at[i]) &&
+		    has_row(&a->heap.sites, a->busy_sites.at[i]))
+			vec_push(&top, a->busy_sites.at[i]);
+	print_sites(page, &top);
+	free(top.at);
+}
+
+static void print_pointers(struct page *page)
+{
+	static const char *const names[] = { "heap", "leaks", "quality" };
+
+	page_begin(page);
+	page_phrase(page, "more: cprof report functions");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		page_phrase(page, "%s", names[i]);
+	page_end(page);
+}
+
+/* By self, what has none says nothing. */
+static size_t few_functions(const struct page *page, const struct analysis *a)
+{
+	size_t nr = a->cpu.functions.nr;
+
+	return page->style.sort || nr < a->cpu.nr_sampled ? nr : a->cpu.nr_sampled;
+}
+
+static void print_summary(struct page *page, const struct analysis *a)
+{
+	section_header(page, a);
+	page_blank(page);
+	section_cpu(page, &a->cpu);
+	section_functions(page, &a->cpu, page_limit(page, few_functions(page, a), FEW_FUNCTIONS));
+	page_blank(page);
+	section_heap(page, &a->heap);
+	print_top_sites(page, a, FEW_SITES, FEW_BUSY);
+	section_processes(page, a);
+	page_blank(page);
+	section_quality(page, a, FEW_LINES);
+	print_pointers(page);
+}
+
+static void print_brief(struct page *page, const struct analysis *a)
+{
+	section_header(page, a);
+	section_cpu(page, &a->cpu);
+	section_functions(page, &a->cpu, page_limit(page, few_functions(page, a), BRIEF));
+	section_heap(page, &a->heap);
+	print_top_sites(page, a, BRIEF, 0);
+	section_quality(page, a, BRIEF);
+}
+
+/* --- one side --- */
+
+static void print_functions(struct page *page, const struct analysis *a)
+{
+	size_t shown = page_limit(page, a->cpu.functions.nr, SCREENFUL);
+
+	section_header(page, a);
+	page_blank(page);
+	section_cpu(page, &a->cpu);
+	section_functions(page, &a->cpu, shown);
+	section_more(page, &a->cpu.functions, shown);
+	page_blank(page);
+	section_quality(page, a, FEW_LINES);
+}
+
+static void print_heap(struct page *page, const struct analysis *a)
+{
+	size_t shown = page_limit(page, a->heap.sites.nr, SCREENFUL_OF_STACKS);
+
+	section_header(page, a);
+	page_blank(page);
+	section_heap(page, &a->heap);
+	stacks_at_peak(page, &a->heap.sites, shown);
+	page_blank(page);
+	section_more(page, &a->heap.sites, shown);
+	section_quality(page, a, FEW_LINES);
+}
+
+static void print_leaks(struct page *page, const struct analysis *a)
+{
+	size_t shown = page_limit(page, a->leaks.nr, SCREENFUL_OF_STACKS);
+
+	section_header(page, a);
+	page_blank(page);
+	section_heap(page, &a->heap);
+	stacks_live(page, &a->leaks, shown);
+	page_blank(page);
+	section_more(page, &a->leaks, shown);
+	section_quality(page, a, FEW_LINES);
+}
+
+static void print_quality(struct page *page, const struct analysis *a)
+{
+	section_header(page, a);
+	page_blank(page);
+	section_ledger(page, a);
+}
+
+/* --- the list --- */
+
+#define ROWS(member) offsetof(struct analysis, member)
+
+const struct view views[] = {
+	{ "summary",
+	  "both sides on a page",
+	  &analysis_fields,
+	  print_summary,
+	  { { ROWS(cpu.functions), &function_fields }, { ROWS(heap.sites), &site_fields } } },
+	{ "functions",
+	  "where the CPU time went, by function",
+	  &functions_view_fields,
+	  print_functions,
+	  { { ROWS(cpu.functions), &function_fields } } },
+	{ "heap",
+	  "where the memory was at the peak, by stack",
+	  &heap_view_fields,
+	  print_heap,
+	  { { ROWS(heap.sites), &site_fields } } },
+	{ "leaks",
+	  "what was never freed, by stack",
+	  &leaks_view_fields,
+	  print_leaks,
+	  { { ROWS(leaks), &site_fields } } },
+	{ "quality",
+	  "what was not measured as it should be",
+	  &quality_view_fields,
+	  print_quality,
+	  { { ROWS(quality), &quality_fields } } },
+	{ 0 },
+};
+
+const struct view brief_view = { "brief", NULL, &analysis_fields, print_brief, { { 0 } } };
+
+const struct view *view_find(const char *name)
+{
+	for (const struct view *view = views; view->name; view++)
+		if (!strcmp(view->name, name))
+			return view;
+	return NULL;
+}
