@@ -126,12 +126,32 @@ static void *committer_thread(void *context)
 	struct error error = ERROR_INIT;
 
 	while (wait_for_next(committer)) {
-		if (commit(committer, &error) < 0) {
+		int ret = commit(committer, &error);
+
+		/* Busy: somebody reads the file for long; the next commit includes this one. */
+		if (ret < 0 && ret != ERR_BUSY) {
 			fail(committer, &error);
 			break;
 		}
 	}
 	return NULL;
+}
+
+static void tell(struct committer *committer, bool *flag)
+{
+	pthread_mutex_lock(&committer->lock);
+	*flag = true;
+	pthread_cond_signal(&committer->wake);
+	pthread_mutex_unlock(&committer->lock);
+}
+
+static void stop_thread(struct committer *committer)
+{
+	if (!committer->is_running)
+		return;
+	tell(committer, &committer->stop);
+	pthread_join(committer->thread, NULL);
+	committer->is_running = false;
 }
 
 int committer_open(struct committer **result, const char *path, struct aggregate *aggregate,
@@ -157,16 +177,31 @@ int committer_open(struct committer **result, const char *path, struct aggregate
 	return ret;
 }
 
-void committer_close(struct committer *committer)
+static void release(struct committer *committer)
 {
-	if (!committer)
-		return;
-	writer_close(committer->writer);
 	if (committer->failed_fd >= 0)
 		close(committer->failed_fd);
 	pthread_cond_destroy(&committer->wake);
 	pthread_mutex_destroy(&committer->lock);
 	free(committer);
+}
+
+void committer_close(struct committer *committer)
+{
+	if (!committer)
+		return;
+	stop_thread(committer);
+	writer_close(committer->writer);
+	release(committer);
+}
+
+void committer_discard(struct committer *committer)
+{
+	if (!committer)
+		return;
+	stop_thread(committer);
+	writer_discard(committer->writer);
+	release(committer);
 }
 
 const char *committer_path(const struct committer *committer)
@@ -188,14 +223,6 @@ int committer_start(struct committer *committer, const struct profile_run *run, 
 	pthread_setname_np(committer->thread, "cprof-writer");
 	committer->is_running = true;
 	return 0;
-}
-
-static void tell(struct committer *committer, bool *flag)
-{
-	pthread_mutex_lock(&committer->lock);
-	*flag = true;
-	pthread_cond_signal(&committer->wake);
-	pthread_mutex_unlock(&committer->lock);
 }
 
 void committer_now(struct committer *committer)
@@ -222,11 +249,7 @@ bool committer_error(struct committer *committer, struct error *err)
 
 int committer_finish(struct committer *committer, const struct profile_run *run, struct error *err)
 {
-	if (committer->is_running) {
-		tell(committer, &committer->stop);
-		pthread_join(committer->thread, NULL);
-		committer->is_running = false;
-	}
+	stop_thread(committer);
 	committer->run = *run;
 	if (committer_error(committer, err))
 		return err ? err->code : ERR_INTERNAL;

@@ -25,6 +25,8 @@ struct committer;
 int committer_open(struct committer **committer, const char *path, struct aggregate *aggregate,
 		   struct error *err);
 void committer_close(struct committer *committer);
+/* Instead of close, when nothing was recorded: the file that was there before is back. */
+void committer_discard(struct committer *committer);
 
 /* Where the file really is: see writer_open(). */
 const char *committer_path(const struct committer *committer);

@@ -388,6 +388,9 @@ int record_run(struct record **handle, const struct record_config *config,
 	} else {
 		result->status = record->launch.status;
 		launch_cancel(&record->launch);
+		/* Nothing was recorded: the profile of the run before is still wanted. */
+		committer_discard(record->committer);
+		record->committer = NULL;
 	}
 	if (record->committer)
 		result->path = committer_path(record->committer);

@@ -104,19 +104,17 @@ static int roll_back(const char *path, struct error *err)
 
 /* A journal that could not be rolled back goes with its file; a stale one must not be taken for
  * the next file's. */
-static int move_away(const char *path, struct error *err)
+static int move(const char *from, const char *to, struct error *err)
 {
-	char *old = xasprintf("%s.old", path);
-	char *journal = database_journal(path), *old_journal = database_journal(old);
+	char *journal = database_journal(from), *new_journal = database_journal(to);
 	int ret = 0;
 
-	if (rename(path, old) < 0)
-		ret = error_errno(err, errno, "rename %s to %s", path, old);
-	else if (rename(journal, old_journal) < 0)
-		unlink(old_journal);
-	free(old);
+	if (rename(from, to) < 0)
+		ret = error_errno(err, errno, "rename %s to %s", from, to);
+	else if (rename(journal, new_journal) < 0)
+		unlink(new_journal);
 	free(journal);
-	free(old_journal);
+	free(new_journal);
 	return ret;
 }
 
@@ -133,8 +131,22 @@ static int check_replaceable(int fd, const char *path, struct error *err)
 	return hint_other_file(err);
 }
 
+static int move_away(struct place *place, const char *path, struct error *err)
+{
+	char *old = xasprintf("%s.old", path);
+	int ret = move(path, old, err);
+
+	if (ret < 0) {
+		free(old);
+		return ret;
+	}
+	free(place->old);
+	place->old = old;
+	return 0;
+}
+
 /* 1: the file is empty now; 0: it was moved away. */
-static int make_room(int fd, const char *path, struct error *err)
+static int make_room(struct place *place, int fd, const char *path, struct error *err)
 {
 	struct stat status;
 	int ret = check_replaceable(fd, path, err);
@@ -145,7 +157,7 @@ static int make_room(int fd, const char *path, struct error *err)
 		ret = check_regular(fd, path, &status, err);
 	if (!ret && !status.st_size)
 		return 1;
-	return ret ? ret : move_away(path, err);
+	return ret ? ret : move_away(place, path, err);
 }
 
 /* Under sudo the profile belongs to the person, not to root. */
@@ -169,7 +181,7 @@ static int claim(struct place *place, char *path, struct error *err)
 
 		if (fd < 0)
 			return fd;
-		empty = status.st_size ? make_room(fd, path, err) : 1;
+		empty = status.st_size ? make_room(place, fd, path, err) : 1;
 		place->fd = fd;
 		if (empty <= 0)
 			close(fd);
@@ -186,15 +198,23 @@ static int claim(struct place *place, char *path, struct error *err)
 int place_claim(struct place *place, const char *path, struct error *err)
 {
 	char *name = xstrdup(path);
-	int ret = claim(place, name, err);
+	int ret;
+
+	*place = (struct place){ 0 };
+	ret = claim(place, name, err);
 
 	if (ret == ERR_BUSY) {
 		free(name);
 		name = xasprintf("%s.%d", path, (int)getpid());
 		ret = claim(place, name, err);
 	}
-	if (ret < 0)
+	if (ret < 0) {
+		if (place->old)
+			move(place->old, name, NULL);
 		free(name);
+		free(place->old);
+		*place = (struct place){ 0 };
+	}
 	return ret;
 }
 
@@ -221,7 +241,17 @@ void place_release(struct place *place)
 		return;
 	close(place->fd);
 	free(place->path);
+	free(place->old);
 	*place = (struct place){ 0 };
+}
+
+void place_discard(struct place *place)
+{
+	if (place->path)
+		unlink(place->path);
+	if (place->path && place->old)
+		move(place->old, place->path, NULL);
+	place_release(place);
 }
 
 bool place_is_held(int fd)

@@ -24,6 +24,7 @@
 
 struct place {
 	char *path;
+	char *old; /* where the profile went that was there; NULL: there was none */
 	int fd;
 };
 
@@ -36,6 +37,8 @@ int place_claim(struct place *place, const char *path, struct error *err);
 /* Takes hold of a profile as it is.  ERR_BUSY if another has it. */
 int place_hold(struct place *place, const char *path, struct error *err);
 void place_release(struct place *place);
+/* Instead of release: removes the file and brings back the one that was there before. */
+void place_discard(struct place *place);
 
 /* Whether somebody holds the file that is open here, for reading or writing. */
 bool place_is_held(int fd);

@@ -145,16 +145,6 @@ static int create_profile(struct writer *writer, struct error *err)
 	return writer_commit(writer, err);
 }
 
-static int finish_open(struct writer *writer, int ret, struct writer **result)
-{
-	if (ret < 0) {
-		writer_close(writer);
-		writer = NULL;
-	}
-	*result = writer;
-	return ret;
-}
-
 int writer_open(struct writer **result, const char *path, struct error *err)
 {
 	struct writer *writer = xcalloc(1, sizeof(*writer));
@@ -164,7 +154,12 @@ int writer_open(struct writer **result, const char *path, struct error *err)
 		ret = open_database(writer, err);
 	if (!ret)
 		ret = create_profile(writer, err);
-	return finish_open(writer, ret, result);
+	if (ret < 0) {
+		writer_discard(writer);
+		writer = NULL;
+	}
+	*result = writer;
+	return ret;
 }
 
 int writer_open_existing(struct writer **result, const char *path, struct error *err)
@@ -178,7 +173,12 @@ int writer_open_existing(struct writer **result, const char *path, struct error 
 		ret = schema_check(writer->db, path, err);
 	if (!ret)
 		ret = report(writer, err);
-	return finish_open(writer, ret, result);
+	if (ret < 0) {
+		writer_close(writer);
+		writer = NULL;
+	}
+	*result = writer;
+	return ret;
 }
 
 const char *writer_path(const struct writer *writer)
@@ -186,15 +186,30 @@ const char *writer_path(const struct writer *writer)
 	return writer->place.path;
 }
 
+static void close_database(struct writer *writer)
+{
+	for (int i = 0; i < NR_STATEMENTS; i++)
+		sqlite3_finalize(writer->statements[i]);
+	sqlite3_close(writer->db);
+}
+
 void writer_close(struct writer *writer)
 {
 	if (!writer)
 		return;
 
-	for (int i = 0; i < NR_STATEMENTS; i++)
-		sqlite3_finalize(writer->statements[i]);
-	sqlite3_close(writer->db);
+	close_database(writer);
 	place_release(&writer->place);
+	free(writer);
+}
+
+void writer_discard(struct writer *writer)
+{
+	if (!writer)
+		return;
+
+	close_database(writer);
+	place_discard(&writer->place);
 	free(writer);
 }
 

@@ -36,6 +36,8 @@ int writer_open(struct writer **writer, const char *path, struct error *err);
 int writer_open_existing(struct writer **writer, const char *path, struct error *err);
 const char *writer_path(const struct writer *writer);
 void writer_close(struct writer *writer);
+/* Instead of close: removes what writer_open() made, and the profile that was there is back. */
+void writer_discard(struct writer *writer);
 
 void writer_begin(struct writer *writer);
 int writer_commit(struct writer *writer, struct error *err);

@@ -81,6 +81,30 @@ Test(profile_place, keeps_only_one_old_profile)
 	cr_assert_not(exists("p.old.old"));
 }
 
+Test(profile_place, that_is_discarded_is_as_it_was_before)
+{
+	writer_discard(sample_profile_writer("p"));
+	cr_assert_not(exists("p"));
+
+	sample_profile_write("p");
+	writer_discard(sample_profile_writer("p"));
+	cr_assert_eq(nr_events_in("p"), 2);
+	cr_assert_not(exists("p.old"));
+}
+
+Test(profile_place, that_cannot_be_made_leaves_the_one_before)
+{
+	struct rlimit limit = { .rlim_cur = 5000, .rlim_max = RLIM_INFINITY };
+	struct error err = ERROR_INIT;
+
+	sample_profile_write("p");
+	signal(SIGXFSZ, SIG_IGN);
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	cr_assert_eq(try_open("p", &err), -EFBIG, "%s", err.message);
+	cr_assert_eq(nr_events_in("p"), 2);
+	cr_assert_not(exists("p.old"));
+}
+
 Test(profile_place, may_be_an_empty_file)
 {
 	struct stat status;
