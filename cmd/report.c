@@ -11,6 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/terminal.h"
+#include "symbolize/symbolize.h"
 
 #define DEFAULT_FILE "cprof.data"
 
@@ -131,7 +132,8 @@ static const struct argp parser = {
 	.parser = parse,
 	.args_doc = "[VIEW] [FILE]",
 	.doc = doc,
-	.children = OPTIONS_COMMON,
+	.children = options_common,
+	.help_filter = options_help_filter,
 };
 
 /* --- operands --- */
@@ -181,6 +183,21 @@ static int assign_operands(struct arguments *arguments, struct error *err)
 
 /* --- running --- */
 
+/* As `cprof record` would have done at its end.  Without names there is still a report. */
+static int resolve_names(struct report **report, const char *path, struct error *err)
+{
+	struct symbolize_options options = { 0 };
+	struct error why = ERROR_INIT;
+
+	if (symbolize_file(path, &options, &why) < 0) {
+		warn("%s has no names yet, and it could not get any: %s", path, why.message);
+		return 0;
+	}
+	report_close(*report);
+	*report = NULL;
+	return report_open(report, path, err);
+}
+
 static int open_profile(struct report **report, const struct arguments *arguments,
 			struct error *err)
 {
@@ -191,8 +208,7 @@ static int open_profile(struct report **report, const struct arguments *argument
 	if (ret < 0)
 		return ret;
 	if (report_lacks_symbols(*report))
-		warn("%s: names are not resolved; `cprof symbolize %s` does it", arguments->file,
-		     arguments->file);
+		return resolve_names(report, arguments->file, err);
 	return 0;
 }
 
