@@ -47,26 +47,25 @@ static inline uint64_t unwind_lookup_pc(const struct unwind_frame *frame)
 	return frame->exact ? frame->pc : frame->pc - 1;
 }
 
-/* Where the caller's frame pointer is, for a frame whose CFA is known. */
-static inline uint64_t unwind_fp_address(const struct unwind_frame *frame, uint32_t slot,
-					 uint64_t cfa)
-{
-	return slot == UNWIND_FP_AT_FP ? frame->fp : cfa - ARCH_WORD * (uint64_t)slot;
-}
-
+/*
+ * The caller's frame pointer, for a frame whose CFA is known.  CFI is lax after the pop that
+ * restores it: a slot that is not in the frame any more means that the register has it again.  (A
+ * slot below sp may also be in the red zone, where it can be read.)
+ */
 static inline __attribute__((always_inline)) bool
 unwind_restore_fp(const struct unwind_frame *frame, unwind_rule rule, uint64_t cfa,
 		  struct unwind_frame *caller, unwind_read *read, void *arg)
 {
 	uint32_t slot = unwind_rule_fp(rule);
+	uint64_t address = cfa - ARCH_WORD * (uint64_t)slot;
 
 	caller->fp = frame->fp;
 	caller->fp_lost = frame->fp_lost | (slot == UNWIND_FP_LOST);
-	if (slot == UNWIND_FP_SAME || slot == UNWIND_FP_LOST)
+	if (slot == UNWIND_FP_AT_FP)
+		address = frame->fp;
+	if (slot == UNWIND_FP_SAME || slot == UNWIND_FP_LOST || address >= cfa)
 		return true;
 
-	uint64_t address = unwind_fp_address(frame, slot, cfa);
-	/* Below sp: popped, so the register has it again, or in the red zone. */
 	if (!read(arg, address, &caller->fp))
 		return address < frame->sp;
 	caller->fp_lost = false;

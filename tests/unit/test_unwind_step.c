@@ -98,6 +98,15 @@ Test(unwind_step, keeps_a_frame_pointer_that_was_popped_already)
 	expect_frame(&frame, 0x400200, BASE + 8, 0x77);
 }
 
+Test(unwind_step, keeps_the_frame_pointer_of_a_realigned_frame_that_was_popped)
+{
+	/* lea -8(%r10), %rsp: rbp is the caller's, but the CFI says it is where rbp points. */
+	struct unwind_frame frame = leaf(BASE, BASE + 24);
+
+	STEP(&frame, rule(UNWIND_RULE_SP, 2, UNWIND_FP_AT_FP), 1, 0x400200, 3, 0xbad);
+	expect_frame(&frame, 0x400200, BASE + 16, BASE + 24);
+}
+
 Test(unwind_step, knows_both_halves_of_a_plt_entry)
 {
 	struct unwind_frame before = { .pc = 0x40010a, .sp = BASE }, after = before;

@@ -26,7 +26,9 @@ struct stacks {
 	struct unwind_cache cache;
 	uint64_t misses; /* since the cache grew */
 	struct stacks_figures figures;
-	uint64_t sp[LEAF_FRAMES]; /* of the walk: where each frame begins */
+	struct {
+		uint64_t sp, fp;
+	} walked[LEAF_FRAMES]; /* registers of the frames of the walk */
 };
 
 struct stack_registers stack_registers_of_perf(const uint64_t *words)
@@ -207,8 +209,30 @@ struct walk {
 	const struct stack_registers *registers;
 	struct stack_bytes bytes;
 	struct unwind_frame frame;
+	const struct mapping *mapping; /* of the frame before, or NULL */
 	struct stack *stack;
 };
+
+/* Callers are often in the same mapping. */
+static const struct mapping *find_mapping(struct walk *walk, uint64_t pc)
+{
+	const struct mapping *last = walk->mapping;
+
+	if (!last || pc < last->start || pc >= last->end)
+		walk->mapping = space_find(walk->space, pc);
+	return walk->mapping;
+}
+
+/* For find_register(). */
+static void keep_registers(struct walk *walk)
+{
+	size_t nr = walk->stack->nr;
+
+	if (nr >= LEAF_FRAMES)
+		return;
+	walk->stacks->walked[nr].sp = walk->frame.sp;
+	walk->stacks->walked[nr].fp = walk->frame.fp;
+}
 
 /*
  * The value that a register of frame `inner` + 1 had, given the one it had in frame `inner`: most
@@ -220,16 +244,19 @@ static bool restore_register(struct walk *walk, size_t inner, unsigned int reg, 
 	uint32_t number = cfi_of(walk->stacks, frame->module);
 	struct unwind_place place =
 		unwind_cfi_register(&walk->stacks->cfis.at[number].image, frame->address, reg);
-	const uint64_t *sp = &walk->stacks->sp[inner];
+	uint64_t sp = walk->stacks->walked[inner].sp, fp = walk->stacks->walked[inner].fp;
+	uint64_t cfa = walk->stacks->walked[inner + 1].sp;
 	uint64_t offset = (uint64_t)(int64_t)place.offset;
 
 	switch (place.kind) {
 	case UNWIND_PLACE_SAME:
 		return true;
-	case UNWIND_PLACE_CFA: /* the CFA is the caller's sp; below ours, it was popped already */
-		return read_word(&walk->bytes, sp[1] + offset, value) || sp[1] + offset < sp[0];
+	case UNWIND_PLACE_CFA: /* below sp it was popped already */
+		return read_word(&walk->bytes, cfa + offset, value) || cfa + offset < sp;
 	case UNWIND_PLACE_SP:
-		return read_word(&walk->bytes, sp[0] + offset, value);
+		return read_word(&walk->bytes, sp + offset, value);
+	case UNWIND_PLACE_FP: /* likewise above the frame */
+		return fp >= cfa || read_word(&walk->bytes, fp + offset, value);
 	default:
 		return false;
 	}
@@ -275,13 +302,12 @@ static enum unwind_end walk_frame(struct walk *walk)
 {
 	struct stack *stack = walk->stack;
 	uint64_t lookup = unwind_lookup_pc(&walk->frame);
-	const struct mapping *mapping = space_find(walk->space, lookup);
+	const struct mapping *mapping = find_mapping(walk, lookup);
 
 	stack->end_module = mapping ? mapping->module : NULL;
 	if (!mapping && stack->nr)
 		return UNWIND_END_NO_MODULE;
-	if (stack->nr < LEAF_FRAMES)
-		walk->stacks->sp[stack->nr] = walk->frame.sp;
+	keep_registers(walk);
 
 	struct stack_frame *added = add_frame(stack);
 	*added = (struct stack_frame){ stack->end_module, lookup, walk->frame.pc };
