@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-#include "cmd/terminal.h"
+#include "symbolize/symbolize.h"
 
 static const char doc[] =
 	"Run a program once and record where its CPU time goes and what its heap does, in one file."
@@ -166,10 +166,17 @@ static void print_message(void *context, const char *message, const char *hint)
 		warn("%s", hint);
 }
 
-static int report_left(const struct record_result *result)
+/* The names, while the files that were mapped are still open. */
+static void add_names(struct record *record, const struct record_result *result)
 {
-	warn("the program still runs: its pid is %d", (int)result->left);
-	return result->status;
+	const struct symbolize_options options = { .open_module = record_module_fd,
+						   .context = record };
+	struct error err = ERROR_INIT;
+
+	if (symbolize_file(result->path, &options, &err) < 0) {
+		error_prefix(&err, "names are missing");
+		fail(&err);
+	}
 }
 
 int cmd_record(int argc, char **argv)
@@ -191,7 +198,9 @@ int cmd_record(int argc, char **argv)
 	if (record_run(&record, &options.config, &result, &err) < 0)
 		fail(&err);
 	if (result.left)
-		report_left(&result);
+		warn("the program still runs: its pid is %d", (int)result.left);
+	if (result.is_whole && !options.no_symbols)
+		add_names(record, &result);
 	record_free(record);
 	free(shim);
 	free(given);

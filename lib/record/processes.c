@@ -14,6 +14,7 @@ struct image {
 	struct profile_process row;
 	bool executed; /* not only forked */
 	bool over;
+	int32_t said_parent_pid; /* by its hello; 0: nothing */
 };
 
 struct processes {
@@ -197,6 +198,7 @@ static void process_runs(struct process *process, struct image *image)
 {
 	process->image = image;
 	process->id = image->row.id;
+	process->has_executable = true;
 	process->nr_images++;
 }
 
@@ -326,6 +328,7 @@ void processes_exec(struct processes *processes, uint64_t time_ns, int32_t pid, 
 						former->row.parent, time_ns));
 	}
 	image_executes(processes, process->image, facts);
+	process->has_executable = process->image->row.executable;
 	pthread_mutex_unlock(&processes->lock);
 
 	thread_add(processes, process, pid, time_ns);
@@ -337,6 +340,7 @@ void processes_learn(struct processes *processes, struct process *process,
 	pthread_mutex_lock(&processes->lock);
 	if (process->image->executed)
 		image_executes(processes, process->image, facts);
+	process->has_executable = process->image->row.executable;
 	pthread_mutex_unlock(&processes->lock);
 }
 
@@ -405,6 +409,19 @@ void processes_passed(struct processes *processes, uint64_t time_ns)
 	pthread_mutex_unlock(&processes->lock);
 }
 
+/* Of the same process: a pid is not used again by a child of the same parent as soon as that. */
+static bool is_successor(const struct image *former, const struct process_hello *hello)
+{
+	return !former->over || former->said_parent_pid == hello->parent_pid;
+}
+
+static void image_is_replaced(struct processes *processes, struct image *former, uint64_t time_ns)
+{
+	/* Its end may have been noticed later than it was. */
+	former->over = former->over && former->row.end_us <= to_us(processes, time_ns);
+	image_end(processes, former, time_ns);
+}
+
 /* Where only the heap side knows of it. */
 static struct image *image_from_hello(struct processes *processes,
 				      const struct process_hello *hello)
@@ -415,8 +432,8 @@ static struct image *image_from_hello(struct processes *processes,
 
 	if (former && !former->executed && former->row.id == 0)
 		return former;
-	if (former && !former->over) {
-		image_end(processes, former, hello->time_ns);
+	if (former && is_successor(former, hello)) {
+		image_is_replaced(processes, former, hello->time_ns);
 		return image_add(processes, hello->pid, former->row.image + 1, former->row.parent,
 				 hello->time_ns);
 	}
@@ -428,6 +445,7 @@ static void image_says_hello(struct processes *processes, struct image *image,
 			     const struct process_hello *hello)
 {
 	image->executed = true;
+	image->said_parent_pid = hello->parent_pid;
 	image->row.tracked = true;
 	processes->any_tracked = true;
 	set_text(&image->row.untracked_reason, NULL);

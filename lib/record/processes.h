@@ -31,6 +31,7 @@
 struct process {
 	uint32_t id; /* of the image that runs now; profile's */
 	int32_t pid;
+	bool has_executable; /* its path is known */
 	struct space space;
 	/* ... and what only processes.c looks at. */
 	struct image *image;

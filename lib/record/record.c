@@ -16,11 +16,13 @@
 #include "base/units.h"
 #include "record/aggregate/aggregate.h"
 #include "record/committer.h"
+#include "record/heap/collector.h"
 #include "record/processes.h"
 #include "record/sampler.h"
 #include "record/target/environment.h"
 #include "record/target/launch.h"
 #include "record/target/supervise.h"
+#include "shim/wire.h"
 
 struct record {
 	const struct record_config *config;
@@ -35,6 +37,7 @@ struct record {
 	struct sampler *sampler;	  /* NULL: no CPU side */
 	struct heap_collector *collector; /* NULL: no heap side */
 	struct committer *committer;
+	char *path; /* where the profile is, in the end */
 
 	struct utsname host;
 	char *cpu_model;
@@ -172,11 +175,49 @@ static const char *shim_problem(const char *shim, struct error *err)
 	return NULL;
 }
 
+static uint32_t image_of(void *context, const struct heap_hello *hello, bool at_last)
+{
+	struct record *record = context;
+	const struct process_hello process = { .pid = hello->pid,
+					       .parent_pid = hello->parent_pid,
+					       .time_ns = hello->time_ns,
+					       .executable = hello->executable,
+					       .arguments = hello->arguments,
+					       .nr_arguments = hello->nr_arguments };
+
+	return at_last ? processes_hello_at_last(record->processes, &process)
+		       : processes_hello(record->processes, &process);
+}
+
+static void image_untracked(void *context, uint32_t process, const char *reason)
+{
+	processes_untracked(((struct record *)context)->processes, process, reason);
+}
+
+static void image_ended(void *context, uint32_t process, uint64_t time_ns)
+{
+	processes_ended(((struct record *)context)->processes, process, time_ns);
+}
+
 static int open_collector(struct record *record, struct error *err)
 {
-	if (shim_problem(record->config->shim, err))
+	const struct heap_collector_config collector = {
+		.aggregate = record->aggregate,
+		.start_ns = (uint64_t)record->run.start_monotonic_ns,
+		.context = record,
+		.image_of = image_of,
+		.untracked = image_untracked,
+		.ended = image_ended,
+	};
+	const char *shim = record->config->shim;
+
+	if (shim_problem(shim, err))
 		return err->code;
-	return error_set(err, ERR_UNSUPPORTED, "this build has no collector yet");
+	if (heap_collector_start(&record->collector, &collector, err) < 0)
+		return err->code;
+	environment_prepend(&record->environment, "LD_PRELOAD", shim, ':');
+	environment_set(&record->environment, WIRE_ENV, heap_collector_path(record->collector));
+	return 0;
 }
 
 /* Before the program is started: it is told by its environment. */
@@ -343,6 +384,8 @@ static int finish(struct record *record, struct record_result *result, struct er
 	int ret;
 
 	sampler_finish(record->sampler);
+	if (record->collector)
+		heap_collector_finish(record->collector, NULL);
 	take_ending(record, result);
 	tell_overhead(record);
 	record->run.heap_tracked = processes_any_tracked(record->processes);
@@ -393,7 +436,10 @@ int record_run(struct record **handle, const struct record_config *config,
 		record->committer = NULL;
 	}
 	if (record->committer)
-		result->path = committer_path(record->committer);
+		result->path = record->path = xstrdup(committer_path(record->committer));
+	/* Whoever reads it or looks up names finds it closed. */
+	committer_close(record->committer);
+	record->committer = NULL;
 	launch_restore(&record->inheritance);
 	return ret;
 }
@@ -402,6 +448,7 @@ void record_free(struct record *record)
 {
 	if (!record)
 		return;
+	heap_collector_free(record->collector);
 	sampler_finish(record->sampler);
 	sampler_close(record->sampler);
 	committer_close(record->committer);
@@ -411,6 +458,7 @@ void record_free(struct record *record)
 	environment_release(&record->environment);
 	event_types_release(&record->events);
 	free(record->cpu_model);
+	free(record->path);
 	free(record);
 }
 

@@ -426,6 +426,10 @@ static void use_mapping(struct sampler *sampler, const struct decoded *decoded,
 		  early->module);
 	if (early->facts)
 		processes_learn(sampler->processes, process, early->facts);
+	/* The first code that is mapped is that of the program. */
+	if (!process->has_executable)
+		processes_learn(sampler->processes, process,
+				&(struct image_facts){ .executable = early->module->path });
 }
 
 static void use_comm(struct sampler *sampler, const struct decoded *decoded,

@@ -1,0 +1,451 @@
+# SPDX-License-Identifier: MIT
+"""cprof record, the CPU side: what is sampled, and that the program notices nothing."""
+
+import json
+import os
+import pty
+import signal
+import sqlite3
+import stat
+import subprocess
+import time
+
+import pytest
+
+CPU_ONLY = ["--heap=off"]
+
+
+def functions_of(report):
+    return {function["name"]: function for function in report["cpu"]["functions"]}
+
+
+def wait_for(condition, seconds=20):
+    """Waits until the condition holds; the last value either way."""
+    until = time.monotonic() + seconds
+    while not (value := condition()) and time.monotonic() < until:
+        time.sleep(0.02)
+    return value
+
+
+def is_running(pid):
+    try:
+        return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def sql(runner, query, path="cprof.data"):
+    connection = sqlite3.connect(f"file:{runner.folder / path}?mode=ro", uri=True)
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()
+
+
+# --- what is sampled -----------------------------------------------------------------------------
+
+def test_two_functions_get_the_time_they_took(record, programs):
+    profile = record(programs / "burn", 1500, options=CPU_ONLY, status=3)
+    report = profile.report()
+    functions = functions_of(report)
+    assert 0.65 <= functions["seventy"]["self"] <= 0.75
+    assert 0.25 <= functions["thirty"]["self"] <= 0.35
+    assert functions["main"]["total"] > 0.95
+    assert functions["seventy"]["file"].endswith("burn.c")
+    assert report["cpu"]["samples"] > 500 and report["cpu"]["lost"] == 0
+    assert report["exit_status"] == 3 and report["complete"] is True
+
+
+def test_a_hundred_frames_are_complete_to_main(record, programs):
+    profile = record(programs / "deep", 100, 400, options=CPU_ONLY)
+    stacks = profile.sql("""
+        WITH RECURSIVE up(leaf, stack, frames) AS (
+            SELECT stack, stack, 1 FROM total WHERE event = 0
+            UNION ALL SELECT leaf, parent, frames + 1 FROM up JOIN stack ON stack.id = up.stack
+            WHERE parent IS NOT NULL)
+        SELECT max(frames), samples FROM up JOIN total ON total.stack = leaf GROUP BY leaf""")
+    # _start, libc's two, main, the hundred, bottom()
+    deep = sum(samples for frames, samples in stacks if frames >= 105)
+    assert deep > 0.9 * sum(samples for _, samples in stacks)
+    report = profile.report()
+    assert functions_of(report)["down"]["total"] > 0.9
+    assert report["cpu"]["truncated_stacks"] <= 0.01 * report["cpu"]["samples"]
+
+
+def test_an_event_is_charged_to_the_function_that_had_it(record, programs):
+    profile = record(programs / "alternate", options=CPU_ONLY + ["-e", "cpu-clock,page-faults"])
+    rows = profile.sql("""
+        SELECT function.name, sum(weight) FROM total
+        JOIN stack ON stack.id = total.stack
+        JOIN frame ON frame.address = stack.address AND frame.depth = 0
+        JOIN function ON function.id = frame.function
+        WHERE total.event = 1 GROUP BY 1""")
+    faults = dict(rows)
+    (total,) = profile.sql("SELECT sum(weight) FROM total WHERE event = 1")[0]
+    assert faults["touches_a_page"] >= 0.95 * total
+    # ... although the other one has about as much of the time.
+    functions = functions_of(profile.report())
+    assert functions["computes"]["total"] > 0.25
+    # The weights of the samples are the events that there were.
+    (counted,) = profile.sql("SELECT value FROM event WHERE name = 'page-faults'")[0]
+    assert 12000 <= counted <= 13000
+    assert total == pytest.approx(counted, rel=0.05)
+
+
+def test_a_fixed_period_counts_every_event(record, programs):
+    profile = record(programs / "pages", 3000, options=CPU_ONLY + ["-e", "page-faults", "-c", 1, "-g", "none"])
+    samples, weight = profile.sql("SELECT count(*), sum(weight) FROM sample")[0]
+    assert 3000 <= samples <= 3300 and weight == samples
+
+
+def test_threads_have_their_names_and_shares(record, programs):
+    profile = record(programs / "threads", 300, options=CPU_ONLY)
+    weight = dict(profile.sql("""SELECT name, sum(weight) FROM total
+                                 JOIN thread ON thread.id = total.thread GROUP BY name"""))
+    assert 0.4 <= weight["one"] / weight["two"] <= 0.6
+
+
+def test_processes_are_followed_through_fork_and_exec(record, programs):
+    script = f"'{programs}/burn' 200; '{programs}/deep' 10 100; exec '{programs}/threads' 50"
+    profile = record("sh", "-c", script, options=CPU_ONLY)
+    report = profile.report()
+    commands = [process["command"] for process in report["processes"]]
+    for program in ("burn", "deep", "threads"):
+        assert any(command[0] == f"{programs}/{program}" for command in commands), commands
+    first, last = report["processes"][0], report["processes"][-1]
+    assert first["command"] == ["sh", "-c", script]
+    assert last["pid"] == first["pid"] and last["image"] == 1 and last["exit_status"] == 0
+    functions = functions_of(report)
+    assert {"seventy", "bottom", "spin"} <= set(functions)
+
+
+def test_short_lived_processes_are_all_there(record):
+    script = "i=0; while [ $i -lt 50 ]; do /bin/true $i; i=$((i+1)); done"
+    profile = record("sh", "-c", script, options=CPU_ONLY)
+    images = profile.sql("SELECT count(*) FROM process WHERE executable LIKE '%/true'")[0][0]
+    assert images == 50
+    (forks,) = profile.sql("SELECT count(*) FROM process WHERE image = 0")[0]
+    assert forks == 51
+    assert not profile.sql("SELECT * FROM process WHERE end_us IS NULL")
+
+
+def test_frame_pointers_and_no_stacks_can_be_asked_for(record, programs):
+    flat = record(programs / "burn", 200, options=CPU_ONLY + ["-g", "none"], status=3)
+    assert flat.sql("SELECT count(*) FROM stack WHERE parent IS NOT NULL")[0][0] == 0
+    assert functions_of(flat.report())["seventy"]["self"] > 0.5
+    kernel = record(programs / "burn", 200, options=CPU_ONLY + ["-g", "fp"], status=3)
+    assert functions_of(kernel.report())["seventy"]["self"] > 0.5
+
+
+def test_a_stack_deeper_than_the_copy_says_so(record, programs):
+    profile = record(programs / "deep", 900, 300, options=CPU_ONLY + ["--stack-size", "4K"])
+    report = profile.report()
+    assert report["cpu"]["truncated_stacks"] > 0.8 * report["cpu"]["samples"]
+    details = [row["detail"] for row in report["quality"] if row["kind"] == "truncated"]
+    assert any("--stack-size" in detail for detail in details), details
+
+
+def test_kernel_time_counts_for_root(record, need):
+    need.root()
+    profile = record("dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=4000", options=CPU_ONLY)
+    weight = dict(profile.sql("""
+        SELECT module.kind, sum(weight) FROM total JOIN stack ON stack.id = total.stack
+        JOIN address ON address.id = stack.address JOIN module ON module.id = address.module
+        WHERE event = 0 GROUP BY 1"""))
+    assert weight["kernel"] > 0.5 * sum(weight.values())
+    assert profile.report()["cpu"]["user_only"] is False
+
+
+# --- what the machine does not allow --------------------------------------------------------------
+
+def test_without_a_pmu_the_clock_is_sampled_under_its_own_name(record, programs):
+    if any(d.startswith(("cpu", "armv8")) for d in os.listdir("/sys/bus/event_source/devices")):
+        pytest.skip("this machine has a hardware PMU")
+    cpu = record(programs / "burn", 100, options=CPU_ONLY, status=3).report()["cpu"]
+    assert (cpu["event"], cpu["unit"], cpu["substituted_for"]) == ("cpu-clock", "ns", "cycles")
+    assert "no hardware PMU" in cpu["reason"] and "IPC not available" in cpu["reason"]
+    assert cpu["ipc"] is None
+    for name in ("cycles", "instructions", "branch-misses", "cache-misses"):
+        assert cpu["counters"][name]["status"] == "not-supported"
+
+
+def test_an_ordinary_user_samples_user_code(nobody, programs):
+    if int(open("/proc/sys/kernel/perf_event_paranoid").read()) != 2:
+        pytest.skip("perf_event_paranoid is not 2")
+    program = nobody.folder / "burn"
+    program.write_bytes((programs / "burn").read_bytes())
+    program.chmod(0o755)
+    profile = nobody.record("./burn", 500, options=CPU_ONLY, status=3)
+    report = profile.report()
+    assert report["cpu"]["user_only"] is True
+    assert 0.6 <= functions_of(report)["seventy"]["self"] <= 0.8
+    assert stat.S_IMODE(os.stat(profile.path).st_mode) == 0o600
+    assert not profile.sql("SELECT * FROM module WHERE kind = 'kernel'")
+
+
+@pytest.mark.parametrize("error", [1, 38])
+def test_with_perf_refused_the_heap_half_works(runner, cprof, programs, error):
+    result = runner.run(programs / "noperf", error, cprof, "record", programs / "burn", 100)
+    assert result.returncode == 3 and result.stdout == "done\n"
+    assert "no CPU samples" in result.stderr and "seccomp" in result.stderr
+    report = runner.cprof_run("report", "--json")
+    cpu, heap = (json.loads(report.stdout)[half] for half in ("cpu", "heap"))
+    assert cpu["event"] is None and "seccomp" in cpu["reason"]
+    assert heap["tracked"] is True and heap["allocations"] > 0
+
+
+@pytest.mark.parametrize("error", [1, 38])
+def test_an_explicitly_asked_cpu_side_must_be_there(runner, cprof, programs, error):
+    result = runner.run(programs / "noperf", error, cprof, "record", "--cpu=on", "touch", "ran")
+    assert result.returncode == 125
+    assert "seccomp" in result.stderr
+    assert not (runner.folder / "ran").exists()
+
+
+def test_with_nothing_to_record_the_program_does_not_run(runner, cprof, programs):
+    result = runner.run(programs / "noperf", 1, cprof, "record", "--heap=off", "touch", "ran")
+    assert result.returncode == 125
+    assert not (runner.folder / "ran").exists()
+
+
+def test_without_a_shim_the_cpu_half_works(runner, cprof, programs):
+    alone = runner.folder / "bin"
+    alone.mkdir()
+    copy = alone / "cprof"
+    copy.write_bytes(cprof.read_bytes())
+    copy.chmod(0o755)
+    result = runner.run(copy, "record", programs / "burn", 100)
+    if "libcprof-heap.so was not found" not in result.stderr:
+        pytest.skip("a shim is installed in the library folder")
+    assert result.returncode == 3
+    refused = runner.run(copy, "record", "--heap=exact", "touch", "ran")
+    assert refused.returncode == 125 and "libcprof-heap.so was not found" in refused.stderr
+    assert not (runner.folder / "ran").exists()
+
+
+# --- that the program notices nothing -------------------------------------------------------------
+
+@pytest.mark.parametrize("script, status", [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137), ("kill -15 $$", 143)])
+def test_the_exit_status_is_the_programs(run, script, status):
+    assert run("record", "sh", "-c", script).returncode == status
+
+
+def test_input_and_output_pass_through(run):
+    result = run("record", "-q", "sh", "-c", "cat; echo error >&2", input="some text\n")
+    assert result.stdout == "some text\n"
+    assert result.stderr == "error\n"
+
+
+def test_options_of_the_program_are_the_programs(run):
+    assert run("record", "-q", "echo", "-n", "--help", "-o").stdout == "--help -o"
+    assert run("record", "-q", "--", "echo", "--", "x").stdout == "-- x\n"
+
+
+STATE = r"""
+import os, resource
+print(sorted(int(f) for f in os.listdir("/proc/self/fd"))[:-1])
+print([line for line in open("/proc/self/status") if line.startswith(("SigBlk", "SigIgn", "SigCgt"))])
+print(resource.getrlimit(resource.RLIMIT_NOFILE), resource.getrlimit(resource.RLIMIT_STACK))
+print(os.umask(0), os.getcwd(), os.nice(0))
+print({k: v for k, v in sorted(os.environ.items()) if k not in ("LD_PRELOAD", "CPROF_HEAP")})
+"""
+
+
+def test_the_program_starts_in_the_state_of_a_plain_run(runner, cprof):
+    def output(*prefix):
+        def prepare():
+            os.setpgid(0, 0)
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
+        process = runner.start(*prefix, "/usr/bin/python3", "-S", "-c", STATE, stdout=subprocess.PIPE,
+                               preexec_fn=prepare, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return process.communicate(timeout=60)[0]
+
+    assert output(cprof, "record", "--heap=off", "--no-symbols", "-q") == output()
+
+
+def test_no_descriptor_of_ours_gets_into_the_program(run):
+    result = run("record", "-q", "ls", "/proc/self/fd")
+    assert result.stdout.split() == ["0", "1", "2", "3"]
+
+
+def test_a_script_without_an_interpreter_line_is_run_by_the_shell(run, runner):
+    script = runner.folder / "script"
+    script.write_text("echo from the shell; exit 4\n")
+    script.chmod(0o755)
+    result = run("record", "-q", "./script")
+    assert (result.stdout, result.returncode) == ("from the shell\n", 4)
+
+
+# --- signals -----------------------------------------------------------------------------------------
+
+TRAPS = "trap 'echo got {0}; exit 9' {0}; echo ready; while :; do sleep 0.05; done"
+
+
+@pytest.mark.parametrize("name", ["TERM", "HUP", "QUIT", "INT"])
+def test_signals_sent_to_cprof_reach_the_program(runner, cprof, name):
+    with runner.start(cprof, "record", "-q", "sh", "-c", TRAPS.format(name), stdout=subprocess.PIPE,
+                      stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(getattr(signal, f"SIG{name}"))
+        out, err = process.communicate(timeout=60)
+    assert (out, process.returncode) == (f"got {name}\n", 9), err
+
+
+def test_the_terminals_interrupt_is_left_to_the_program(runner, cprof):
+    """A pseudo-terminal sends ^C to its foreground group: both of us."""
+    script = "trap 'echo got it' INT; echo ready; sleep 0.3; echo going on; sleep 0.3; exit 5"
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(runner.folder)
+        os.execv(cprof, [str(cprof), "record", "-q", "sh", "-c", script])
+    text = b""
+    while b"ready" not in text:
+        text += os.read(terminal, 1000)
+    os.write(terminal, b"\x03")
+    try:
+        while more := os.read(terminal, 1000):
+            text += more
+    except OSError:
+        pass
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 5, text
+    assert text.count(b"got it") == 1 and b"going on" in text
+
+
+def test_a_second_signal_finishes_and_leaves_the_program(runner, cprof):
+    script = "trap '' TERM; echo $$; while :; do sleep 0.1; done"
+    with runner.start(cprof, "record", "-q", "sh", "-c", script, stdout=subprocess.PIPE,
+                      stderr=subprocess.PIPE, text=True) as process:
+        program = int(process.stdout.readline())
+        try:
+            process.send_signal(signal.SIGTERM)
+            time.sleep(0.5)
+            assert process.poll() is None
+            process.send_signal(signal.SIGTERM)
+            process.wait(timeout=60)
+            err = os.read(process.stderr.fileno(), 10000).decode()
+            assert process.returncode == 125
+            assert f"its pid is {program}" in err
+            assert is_running(program)
+        finally:
+            os.kill(program, signal.SIGKILL)
+    assert sql(runner, "SELECT value FROM meta WHERE key = 'complete'") == [(1,)]
+
+
+def test_both_signals_of_timeout_are_one(runner, cprof):
+    result = runner.run("timeout", "1", cprof, "record", "-q", "sh", "-c",
+                        "trap 'exit 6' TERM; while :; do sleep 0.05; done")
+    assert "still runs" not in result.stderr
+    assert result.returncode == 124
+    assert sql(runner, "SELECT value FROM meta WHERE key = 'exit_status'") == [(6,)]
+
+
+def samples_so_far(runner):
+    try:
+        return sql(runner, "SELECT count(*) FROM sample")[0][0]
+    except sqlite3.Error:
+        return 0
+
+
+def test_usr1_commits_at_once(runner, cprof, programs):
+    with runner.start(cprof, "record", "-q", programs / "burn", 3000, stdout=subprocess.DEVNULL) as process:
+        wait_for(lambda: samples_so_far(runner) > 0)
+        before = samples_so_far(runner)
+        process.send_signal(signal.SIGUSR1)
+        assert wait_for(lambda: samples_so_far(runner) > before)
+        assert process.wait(timeout=60) == 3
+
+
+def test_a_killed_program_leaves_all_that_was_recorded(record, programs):
+    script = f"'{programs}/burn' 60000 & sleep 1; kill -9 $!; wait $!"
+    profile = record("sh", "-c", script, options=CPU_ONLY, status=137)
+    report = profile.report()
+    assert report["complete"] is True
+    assert 0.6 <= functions_of(report)["seventy"]["self"] <= 0.8
+
+
+def test_a_killed_cprof_leaves_the_program_alone(runner, cprof, programs):
+    with runner.start(cprof, "record", "-q", "--heap=off", programs / "burn", 4000, stdout=subprocess.PIPE,
+                      text=True) as process:
+        assert wait_for(lambda: samples_so_far(runner) > 500)
+        children = open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()
+        process.kill()
+        # The program finishes normally: it says so.
+        assert process.stdout.read() == "done\n"
+    assert len(children) == 1 and not is_running(children[0])
+    report = json.loads(runner.cprof_run("report", "--json").stdout)
+    assert report["complete"] is False
+    assert report["cpu"]["samples"] > 500
+
+
+# --- bad input ------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("program, status, words", [
+    ("no-such-program-anywhere", 127, "no-such-program-anywhere: command not found"),
+    ("./nothing", 127, "./nothing"),
+    ("./plain", 126, "./plain"),
+    ("./folder", 126, "./folder is a directory"),
+])
+def test_a_program_that_cannot_be_run(run, runner, program, status, words):
+    (runner.folder / "plain").write_text("not executable\n")
+    (runner.folder / "folder").mkdir()
+    (runner.folder / "cprof.data").write_bytes(b"")
+    result = run("record", program)
+    assert result.returncode == status
+    assert words in result.stderr
+    # The profile that was there has not been touched.
+    assert sorted(os.listdir(runner.folder)) == ["cprof.data", "folder", "plain"]
+
+
+@pytest.mark.parametrize("output, words", [
+    ("nowhere/cprof.data", "nowhere/cprof.data"),
+    ("/proc/cprof.data", "/proc/cprof.data"),
+    ("folder", "folder"),
+    ("text", "text"),
+])
+def test_an_output_that_cannot_be_written(run, runner, output, words):
+    (runner.folder / "folder").mkdir()
+    (runner.folder / "text").write_text("important\n")
+    result = run("record", "-o", output, "touch", "ran")
+    assert result.returncode == 125
+    assert words in result.stderr
+    assert not (runner.folder / "ran").exists()
+    assert (runner.folder / "text").read_text() == "important\n"
+
+
+@pytest.mark.parametrize("arguments, words", [
+    ([], "which program"),
+    (["--frequency", "0", "true"], "--frequency"),
+    (["-F", "x", "true"], "x"),
+    (["-e", "cylces", "true"], "did you mean 'cycles'"),
+    (["-e", "", "true"], "empty"),
+    (["-g", "dwarv", "true"], "dwarf"),
+    (["--stack-size", "1G", "true"], "--stack-size"),
+    (["--heap=sometimes", "true"], "--heap"),
+    (["--cpu=off", "--heap=off", "true"], "both off"),
+    (["-F", "10", "-c", "10", "true"], "--count"),
+    (["--no-such-option", "true"], "--no-such-option"),
+])
+def test_bad_usage_is_125_and_names_the_mistake(run, runner, arguments, words):
+    result = run("record", *arguments)
+    assert result.returncode == 125
+    assert words in result.stderr and result.stdout == ""
+    assert not (runner.folder / "cprof.data").exists()
+
+
+def test_the_former_profile_is_kept(record, runner):
+    record("true", options=CPU_ONLY)
+    first = (runner.folder / "cprof.data").read_bytes()
+    record("true", options=CPU_ONLY)
+    assert (runner.folder / "cprof.data.old").read_bytes() == first
+
+
+def test_a_frequency_above_the_limit_is_lowered_and_said(record, programs):
+    most = int(open("/proc/sys/kernel/perf_event_max_sample_rate").read())
+    if most > 500000:
+        pytest.skip(f"kernel.perf_event_max_sample_rate is {most}")
+    profile = record("true", options=CPU_ONLY + ["-F", most + 1000, "-g", "none"])
+    assert profile.sql("SELECT frequency_hz FROM event WHERE id = 0") == [(most,)]
+    assert any("perf_event_max_sample_rate" in detail
+               for (detail,) in profile.sql("SELECT detail FROM quality WHERE kind = 'substituted'"))

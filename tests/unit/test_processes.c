@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "base/alloc.h"
+#include "base/vec.h"
+#include "record/processes.h"
+
+/* The rows as a flush gives them out: by id, the last put counts. */
+static struct seen {
+	struct profile_process processes[32];
+	struct profile_thread threads[32];
+	size_t nr_processes, nr_threads;
+	VEC(char *) quality;
+} seen;
+
+static void see_process(void *context, const struct profile_process *row)
+{
+	(void)context;
+	seen.processes[row->id] = *row;
+	if (row->id >= seen.nr_processes)
+		seen.nr_processes = row->id + 1;
+	/* Strings are valid during the flush only. */
+	seen.processes[row->id].executable = row->executable ? xstrdup(row->executable) : NULL;
+	seen.processes[row->id].untracked_reason =
+		row->untracked_reason ? xstrdup(row->untracked_reason) : NULL;
+}
+
+static void see_thread(void *context, const struct profile_thread *row)
+{
+	(void)context;
+	seen.threads[row->id] = *row;
+	seen.threads[row->id].name = row->name ? xstrdup(row->name) : NULL;
+	if (row->id >= seen.nr_threads)
+		seen.nr_threads = row->id + 1;
+}
+
+static void see_quality(void *context, const struct profile_quality *row)
+{
+	(void)context;
+	vec_push(&seen.quality, xasprintf("%s: %s", profile_quality_name(row->kind), row->detail));
+}
+
+static void see_module(void *context, const struct profile_module *row)
+{
+	(void)context, (void)row;
+}
+
+static struct aggregate *aggregate;
+static struct processes *processes;
+
+static void flush(void)
+{
+	const struct aggregate_sink sink = { .process = see_process,
+					     .thread = see_thread,
+					     .quality = see_quality,
+					     .module = see_module };
+
+	aggregate_flush(aggregate, &sink, NULL);
+}
+
+static bool has_quality(const char *text)
+{
+	vec_each(&seen.quality, line) if (strstr(*line, text)) return true;
+	return false;
+}
+
+/* Times are in microseconds here, of a recording that starts at 0. */
+enum { US = 1000, PROGRAM = 100 };
+
+static void start(bool has_records)
+{
+	static char *const arguments[] = { (char *)"./app", NULL };
+
+	aggregate = aggregate_new();
+	processes = processes_new(aggregate, 0, has_records);
+	processes_start(processes, PROGRAM, arguments, 0);
+}
+
+static void exec(int32_t pid, uint64_t time_us, const char *path)
+{
+	const struct image_facts facts = { .executable = (char *)path };
+
+	processes_exec(processes, time_us * US, pid, strrchr(path, '/') + 1, &facts);
+}
+
+static void fork_process(int32_t parent, int32_t child, uint64_t time_us)
+{
+	processes_fork(processes, &(struct process_fork){ .time_ns = time_us * US,
+							  .pid = child,
+							  .tid = child,
+							  .parent_pid = parent,
+							  .parent_tid = parent });
+}
+
+static uint32_t hello(int32_t pid, uint64_t time_us)
+{
+	const struct process_hello said = { .pid = pid,
+					    .parent_pid = PROGRAM,
+					    .time_ns = time_us * US };
+
+	return processes_hello(processes, &said);
+}
+
+static void end(void)
+{
+	processes_free(processes);
+	aggregate_free(aggregate);
+}
+
+TestSuite(processes, .fini = end);
+
+Test(processes, the_first_exec_is_that_of_the_program)
+{
+	start(true);
+	exec(PROGRAM, 10, "/bin/app");
+	flush();
+	cr_assert(eq(sz, seen.nr_processes, 1));
+	cr_assert(eq(str, (char *)seen.processes[0].executable, (char *)"/bin/app"));
+	cr_assert(eq(u32, seen.processes[0].image, 0));
+}
+
+Test(processes, a_fork_starts_a_process_and_each_exec_an_image)
+{
+	start(true);
+	exec(PROGRAM, 10, "/bin/sh");
+	fork_process(PROGRAM, 200, 20);
+	exec(200, 30, "/bin/ls");
+	exec(200, 40, "/bin/true");
+	processes_exit(processes, 50 * US, 200, 200);
+	flush();
+
+	cr_assert(eq(sz, seen.nr_processes, 4));
+	for (uint32_t i = 1; i < 4; i++) {
+		cr_assert(eq(int, seen.processes[i].pid, 200));
+		cr_assert(eq(u32, seen.processes[i].image, i - 1));
+		cr_assert(eq(u32, seen.processes[i].parent, 0));
+	}
+	cr_assert(eq(str, (char *)seen.processes[1].executable, (char *)"/bin/sh"));
+	cr_assert(eq(str, (char *)seen.processes[3].executable, (char *)"/bin/true"));
+	cr_assert(eq(i64, seen.processes[1].end_us, 30));
+	cr_assert(eq(i64, seen.processes[2].end_us, 40));
+	cr_assert(eq(i64, seen.processes[3].end_us, 50));
+}
+
+Test(processes, a_pid_that_is_used_again_is_another_process)
+{
+	struct process *first, *second;
+
+	start(true);
+	exec(PROGRAM, 10, "/bin/sh");
+	fork_process(PROGRAM, 200, 20);
+	first = processes_at(processes, 21 * US, 200);
+	processes_exit(processes, 30 * US, 200, 200);
+	fork_process(PROGRAM, 200, 40);
+	second = processes_at(processes, 41 * US, 200);
+	cr_assert(ne(ptr, first, second));
+	cr_assert(ne(u32, first->id, second->id));
+}
+
+Test(processes, a_fork_copies_the_mappings_and_an_exec_drops_them)
+{
+	struct module module = { .kind = MODULE_ANONYMOUS };
+	struct process *child;
+
+	start(true);
+	exec(PROGRAM, 10, "/bin/sh");
+	space_map(&processes_at(processes, 11 * US, PROGRAM)->space, 0x1000, 0x2000, 0, &module);
+	fork_process(PROGRAM, 200, 20);
+	child = processes_at(processes, 21 * US, 200);
+	cr_assert(not(zero(ptr, (void *)space_find(&child->space, 0x1800))));
+	exec(200, 30, "/bin/ls");
+	cr_assert(zero(ptr, (void *)space_find(&child->space, 0x1800)));
+	cr_assert(
+		not(zero(ptr, (void *)space_find(&processes_at(processes, 31 * US, PROGRAM)->space,
+						 0x1800))));
+}
+
+Test(processes, threads_have_the_names_they_end_with)
+{
+	start(true);
+	exec(PROGRAM, 10, "/bin/app");
+	processes_fork(processes,
+		       &(struct process_fork){ 20 * US, PROGRAM, 101, PROGRAM, PROGRAM });
+	processes_rename(processes, 30 * US, PROGRAM, 101, "worker");
+	processes_exit(processes, 40 * US, PROGRAM, 101);
+	processes_exit(processes, 50 * US, PROGRAM, PROGRAM);
+	flush();
+
+	cr_assert(eq(sz, seen.nr_threads, 2));
+	cr_assert(eq(str, (char *)seen.threads[0].name, (char *)"app"));
+	cr_assert(eq(str, (char *)seen.threads[1].name, (char *)"worker"));
+	cr_assert(eq(int, seen.threads[1].tid, 101));
+	cr_assert(eq(i64, seen.threads[1].start_us, 20));
+	cr_assert(eq(i64, seen.threads[1].end_us, 40));
+	cr_assert(eq(i64, seen.processes[0].end_us, 50), "when its last thread ended");
+}
+
+Test(processes, a_hello_waits_until_the_records_of_its_time_have_come)
+{
+	start(true);
+	exec(PROGRAM, 10, "/bin/app");
+	processes_passed(processes, 11 * US);
+	cr_assert(eq(u32, hello(PROGRAM, 12), PROFILE_NONE));
+
+	processes_passed(processes, 13 * US);
+	cr_assert(eq(u32, hello(PROGRAM, 12), 0));
+	cr_assert(processes_any_tracked(processes));
+}
+
+Test(processes, a_hello_belongs_to_the_image_that_ran_then)
+{
+	start(true);
+	exec(PROGRAM, 10, "/bin/first");
+	exec(PROGRAM, 20, "/bin/static");
+	exec(PROGRAM, 30, "/bin/third");
+	processes_passed(processes, 100 * US);
+	cr_assert(eq(u32, hello(PROGRAM, 32), 2));
+	cr_assert(eq(u32, hello(PROGRAM, 12), 0));
+
+	processes_finish(processes, 200 * US, true);
+	flush();
+	cr_assert(seen.processes[0].tracked);
+	cr_assert(not(seen.processes[1].tracked));
+	cr_assert(seen.processes[2].tracked);
+	cr_assert(has_quality("untracked: /bin/static: "));
+	cr_assert(not(has_quality("untracked: /bin/third")));
+}
+
+Test(processes, a_hello_whose_exec_was_lost_starts_an_image_at_last)
+{
+	const struct process_hello said = {
+		.pid = 200, .parent_pid = PROGRAM, .time_ns = 25 * US, .executable = "/bin/ls"
+	};
+
+	start(true);
+	exec(PROGRAM, 10, "/bin/sh");
+	processes_passed(processes, UINT64_MAX);
+	cr_assert(eq(u32, processes_hello(processes, &said), PROFILE_NONE));
+	cr_assert(eq(u32, processes_hello_at_last(processes, &said), 1));
+	flush();
+	cr_assert(eq(str, (char *)seen.processes[1].executable, (char *)"/bin/ls"));
+	cr_assert(eq(u32, seen.processes[1].parent, 0));
+}
+
+static uint32_t hello_from(int32_t parent, int32_t pid, uint64_t time_us)
+{
+	const struct process_hello said = { .pid = pid,
+					    .parent_pid = parent,
+					    .time_ns = time_us * US };
+
+	return processes_hello(processes, &said);
+}
+
+Test(processes, without_records_each_hello_starts_an_image)
+{
+	start(false);
+	cr_assert(eq(u32, hello_from(1, PROGRAM, 5), 0));
+	cr_assert(eq(u32, hello_from(PROGRAM, 200, 10), 1));
+	cr_assert(eq(u32, hello_from(PROGRAM, 200, 20), 2), "an exec");
+	processes_ended(processes, 2, 30 * US);
+	cr_assert(eq(u32, hello_from(7, 200, 40), 3), "the pid is used again");
+	processes_finish(processes, 50 * US, true);
+	flush();
+
+	cr_assert(eq(u32, seen.processes[1].image, 0));
+	cr_assert(eq(u32, seen.processes[1].parent, 0));
+	cr_assert(eq(u32, seen.processes[2].image, 1));
+	cr_assert(eq(u32, seen.processes[3].image, 0));
+	cr_assert(eq(u32, seen.processes[3].parent, PROFILE_NONE));
+	cr_assert(eq(i64, seen.processes[1].end_us, 20));
+	cr_assert(eq(i64, seen.processes[2].end_us, 30));
+	cr_assert(eq(i64, seen.processes[0].end_us, 50));
+}
+
+Test(processes, without_records_an_image_ends_when_the_next_begins)
+{
+	start(false);
+	hello_from(1, PROGRAM, 5);
+	/* The end of the first was noticed after the second had begun. */
+	processes_ended(processes, 0, 30 * US);
+	cr_assert(eq(u32, hello_from(1, PROGRAM, 20), 1));
+	flush();
+	cr_assert(eq(i64, seen.processes[0].end_us, 20));
+	cr_assert(eq(u32, seen.processes[1].image, 1));
+}
+
+Test(processes, what_ran_only_between_fork_and_exec_is_no_gap)
+{
+	start(true);
+	exec(PROGRAM, 10, "/bin/sh");
+	fork_process(PROGRAM, 200, 20);
+	exec(200, 30, "/bin/ls");
+	fork_process(PROGRAM, 201, 40);
+	processes_passed(processes, 100 * US);
+	hello(PROGRAM, 11);
+	hello(200, 31);
+	processes_finish(processes, 200 * US, true);
+	flush();
+
+	cr_assert(eq(str, (char *)seen.processes[1].untracked_reason,
+		     (char *)"ran only between fork and exec"));
+	cr_assert(has_quality("untracked: /bin/sh: forked without exec"), "that is 201");
+	cr_assert(not(has_quality("between fork")));
+}
+
+Test(processes, of_a_side_that_is_off_nothing_is_untracked)
+{
+	start(true);
+	exec(PROGRAM, 10, "/bin/app");
+	processes_exit(processes, 20 * US, PROGRAM, PROGRAM);
+	processes_finish(processes, 200 * US, false);
+	flush();
+	cr_assert(eq(sz, seen.quality.nr, 0));
+}
+
+Test(processes, the_last_image_of_the_program_has_its_exit_status)
+{
+	start(true);
+	exec(PROGRAM, 10, "/bin/sh");
+	exec(PROGRAM, 20, "/bin/app");
+	processes_program_ended(processes, 30 * US, 7 << 8);
+	flush();
+	cr_assert(eq(int, seen.processes[0].exit_status, -1));
+	cr_assert(eq(int, seen.processes[1].exit_status, 7));
+	cr_assert(eq(i64, seen.processes[1].end_us, 30));
+}
