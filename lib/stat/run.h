@@ -7,29 +7,28 @@
  *	run_to_end(&run, &err);
  *	run_release(&run);
  *
- * ^C and what else the terminal sends goes to the program anyway.  SIGTERM, SIGHUP, SIGQUIT and
- * SIGINT that somebody sent to us are passed on; at the second SIGTERM, SIGHUP or SIGQUIT we stop
- * waiting and leave the program running.
+ * Signals are handled as record/target/supervise.h says: whoever asks twice leaves the program
+ * running.
  */
 #ifndef STAT_RUN_H
 #define STAT_RUN_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/resource.h>
 
 #include "base/error.h"
 #include "record/target/launch.h"
+#include "record/target/supervise.h"
 
 struct run {
 	struct launch launch;
 	struct launch_inheritance inheritance;
+	struct supervisor supervisor;
 
 	/* After run_to_end(): */
-	int64_t wall_ns;     /* from the release of the program to its end */
-	struct rusage usage; /* of it and of what it waited for */
-	int exit_status;     /* -1: not ended by exit */
-	int signal;	     /* that ended it; 0: none */
+	int64_t wall_ns; /* from the release of the program to its end */
+	int exit_status; /* -1: not ended by exit */
+	int signal;	 /* that ended it; 0: none */
 	bool left_running;
 };
 

@@ -61,7 +61,7 @@ static int measure_once(struct stat_result *result, struct counters *counters, s
 		result->status = run.launch.status;
 	} else {
 		hardware_close(&counters->hardware);
-		software_close(&counters->software, &run.usage);
+		software_close(&counters->software, &run.supervisor.usage);
 		note_end(result, &run);
 	}
 	run_release(&run);

@@ -58,7 +58,7 @@ void supervise_end(struct supervisor *supervisor)
 
 static bool has_ended(struct supervisor *supervisor, pid_t pid)
 {
-	if (waitpid(pid, &supervisor->wait_status, WNOHANG) != pid)
+	if (wait4(pid, &supervisor->wait_status, WNOHANG, &supervisor->usage) != pid)
 		return false;
 	supervisor->ended_ns = now_ns();
 	return true;

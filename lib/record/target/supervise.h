@@ -20,6 +20,7 @@
 #define RECORD_TARGET_SUPERVISE_H
 
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -36,6 +37,7 @@ struct supervisor {
 	uint64_t asked_ns; /* when the last signal was passed on; 0: none yet */
 	uint64_t ended_ns; /* when the program was seen to have ended */
 	int wait_status;
+	struct rusage usage; /* of the program and of what it waited for */
 };
 
 int supervise_begin(struct supervisor *supervisor, struct error *err);
