@@ -11,6 +11,8 @@
 #include "base/alloc.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/terminal.h"
+#include "report/report.h"
 #include "symbolize/symbolize.h"
 
 static const char doc[] =
@@ -179,6 +181,21 @@ static void add_names(struct record *record, const struct record_result *result)
 	}
 }
 
+static void print_summary(const struct record_options *options, const char *path)
+{
+	const struct report_options report_options = {
+		.columns = terminal_width(stderr),
+		.color = terminal_wants_color(stderr, options->common.color),
+	};
+	struct error err = ERROR_INIT;
+	struct report *report = NULL;
+
+	if (report_open(&report, path, &err) < 0 ||
+	    report_print_brief(report, &report_options, stderr, &err) < 0)
+		fail(&err);
+	report_close(report);
+}
+
 int cmd_record(int argc, char **argv)
 {
 	static const struct argp parser = { table, parse,	   "PROG [ARG...]",
@@ -201,6 +218,8 @@ int cmd_record(int argc, char **argv)
 		warn("the program still runs: its pid is %d", (int)result.left);
 	if (result.is_whole && !options.no_symbols)
 		add_names(record, &result);
+	if (result.is_whole && !options.common.quiet)
+		print_summary(&options, result.path);
 	record_free(record);
 	free(shim);
 	free(given);

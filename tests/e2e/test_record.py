@@ -348,13 +348,26 @@ def samples_so_far(runner):
         return 0
 
 
+def committed_us(runner):
+    """How long the recording had lasted at the last commit."""
+    try:
+        rows = sql(runner, "SELECT value FROM meta WHERE key = 'wall_us'")
+        return rows[0][0] if rows else 0
+    except sqlite3.Error:
+        return 0
+
+
 def test_usr1_commits_at_once(runner, cprof, programs):
-    with runner.start(cprof, "record", "-q", programs / "burn", 3000, stdout=subprocess.DEVNULL) as process:
-        wait_for(lambda: samples_so_far(runner) > 0)
-        before = samples_so_far(runner)
-        process.send_signal(signal.SIGUSR1)
-        assert wait_for(lambda: samples_so_far(runner) > before)
-        assert process.wait(timeout=60) == 3
+    with runner.start(cprof, "record", "-q", "sleep", "5") as process:
+        assert wait_for(lambda: committed_us(runner) > 0)
+        gaps = []
+        for _ in range(8):
+            before = committed_us(runner)
+            process.send_signal(signal.SIGUSR1)
+            gaps.append(wait_for(lambda: committed_us(runner) - before))
+        process.kill()
+    # By itself it commits once a second.
+    assert sum(gap < 900000 for gap in gaps) >= 5, gaps
 
 
 def test_a_killed_program_leaves_all_that_was_recorded(record, programs):
@@ -366,9 +379,9 @@ def test_a_killed_program_leaves_all_that_was_recorded(record, programs):
 
 
 def test_a_killed_cprof_leaves_the_program_alone(runner, cprof, programs):
-    with runner.start(cprof, "record", "-q", "--heap=off", programs / "burn", 4000, stdout=subprocess.PIPE,
+    with runner.start(cprof, "record", "-q", "--heap=off", programs / "burn", 2500, stdout=subprocess.PIPE,
                       text=True) as process:
-        assert wait_for(lambda: samples_so_far(runner) > 500)
+        assert wait_for(lambda: samples_so_far(runner) > 300)
         children = open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()
         process.kill()
         # The program finishes normally: it says so.
@@ -376,7 +389,7 @@ def test_a_killed_cprof_leaves_the_program_alone(runner, cprof, programs):
     assert len(children) == 1 and not is_running(children[0])
     report = json.loads(runner.cprof_run("report", "--json").stdout)
     assert report["complete"] is False
-    assert report["cpu"]["samples"] > 500
+    assert report["cpu"]["samples"] > 300
 
 
 # --- bad input ------------------------------------------------------------------------------------------
