@@ -220,7 +220,6 @@ struct wire_segment {
 struct wire_module {
 	uint64_t start, end;	      /* addresses it covers, first to last segment */
 	uint64_t bias;		      /* address = address in the file's program headers + bias */
-	uint64_t sequence;	      /* a number from about when it was first seen */
 	uint32_t generation;	      /* dlcloses seen before it was */
 	uint32_t path_at, path_bytes; /* in the text; absolute; 0 bytes if not known */
 	uint32_t build_id_at, build_id_bytes;

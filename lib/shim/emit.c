@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include "shim/emit.h"
+
+#include "shim/guard.h"
+#include "shim/session.h"
+#include "shim/track.h"
+
+/* A pointer without the tag that some CPUs let programs keep in its upper bits. */
+static uint64_t address_of(const void *block)
+{
+	return (uintptr_t)block & ((UINT64_C(1) << 48) - 1);
+}
+
+static uint32_t stack_of(struct track *track, const uintptr_t *frame)
+{
+	return walk_stack(&track->walk, frame[1], guard_caller_sp(frame), frame[0]);
+}
+
+static inline void put(struct track *track, struct wire_event *event)
+{
+	if (__builtin_expect(!ring_put(&track->ring, event), 0) && session_live())
+		session_off(WIRE_REASON_RECORDER_GONE);
+}
+
+static inline void count(struct track *track, _Atomic uint64_t *operations, uint64_t bytes)
+{
+	ring_count(operations, 1);
+	ring_count(&track->ring.shared->allocated_bytes, bytes);
+}
+
+void emit_alloc(int level, const uintptr_t *frame, enum wire_function function, void *block,
+		size_t size)
+{
+	struct track *track = track_get((unsigned int)level);
+
+	if (!track)
+		return;
+	struct wire_event event = {
+		.op = WIRE_ALLOC,
+		.function = (uint8_t)function,
+		.address = address_of(block),
+		.size = size,
+		.stack = stack_of(track, frame),
+	};
+	put(track, &event);
+	count(track, &track->ring.shared->allocations, size);
+}
+
+void emit_free(int level, enum wire_function function, void *block)
+{
+	struct track *track = track_get((unsigned int)level);
+	struct wire_event event = {
+		.op = WIRE_FREE,
+		.function = (uint8_t)function,
+		.address = address_of(block),
+	};
+
+	if (!track)
+		return;
+	put(track, &event);
+	ring_count(&track->ring.shared->frees, 1);
+}
+
+void emit_realloc_begin(int level, void *block)
+{
+	struct track *track = track_get((unsigned int)level);
+	struct wire_event event = { .op = WIRE_REALLOC_BEGIN, .address = address_of(block) };
+
+	if (track)
+		put(track, &event);
+}
+
+void emit_realloc_end(int level, const uintptr_t *frame, enum wire_function function,
+		      void *new_block, size_t size, enum wire_result result)
+{
+	struct track *track = track_get((unsigned int)level);
+
+	if (!track)
+		return;
+	struct wire_event event = {
+		.op = WIRE_REALLOC_END,
+		.function = (uint8_t)function,
+		.result = (uint8_t)result,
+		.address = address_of(new_block),
+		.size = size,
+		.stack = result == WIRE_RESULT_DONE ? stack_of(track, frame) : 0,
+	};
+	put(track, &event);
+	if (result == WIRE_RESULT_DONE)
+		count(track, &track->ring.shared->reallocations, size);
+	else if (result == WIRE_RESULT_FREED)
+		ring_count(&track->ring.shared->frees, 1);
+}
+
+void emit_process(int level, enum wire_op op, int32_t pid)
+{
+	struct track *track = track_get((unsigned int)level);
+	struct wire_event event = { .op = (uint8_t)op, .address = (uint32_t)pid };
+
+	if (track)
+		put(track, &event);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "shim/env.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shim/real.h"
+#include "shim/sys.h"
+#include "shim/wire.h"
+
+#define PRELOAD "LD_PRELOAD="
+#define HEAP WIRE_ENV "="
+#define ARGUMENTS_MOST (1 << 20)
+
+extern void *__libc_stack_end __attribute__((weak));
+
+/* Once at the start. */
+static char heap[128];
+static char shim_path[1024];
+
+/* "VALUE" of the entry "NAME=VALUE", or NULL. */
+static const char *value_of(char *const envp[], const char *name_is)
+{
+	size_t length = strlen(name_is);
+
+	for (size_t i = 0; envp && envp[i]; i++)
+		if (!strncmp(envp[i], name_is, length))
+			return envp[i] + length;
+	return NULL;
+}
+
+static bool copy(char *to, size_t size, const char *from)
+{
+	size_t length = strlen(from);
+
+	if (length >= size)
+		return false;
+	memcpy(to, from, length + 1);
+	return true;
+}
+
+/* The kernel put argc, argv and the environment above the first frame. */
+static char **env_of_stack(void)
+{
+	if (!&__libc_stack_end || !__libc_stack_end)
+		return NULL;
+	const long *argc = __libc_stack_end;
+
+	return *argc >= 0 && *argc < ARGUMENTS_MOST ? (char **)(argc + 1 + *argc + 1) : NULL;
+}
+
+char **env_own(void)
+{
+	return environ ? environ : env_of_stack();
+}
+
+bool env_remember(void)
+{
+	const char *path = value_of(env_own(), HEAP), *own = real_own_path();
+
+	memcpy(heap, HEAP, sizeof(HEAP));
+	return path && own && copy(heap + strlen(HEAP), sizeof(heap) - strlen(HEAP), path) &&
+	       copy(shim_path, sizeof(shim_path), own);
+}
+
+const char *env_heap_path(void)
+{
+	return heap + strlen(HEAP);
+}
+
+/* True if `path` is one of a list separated by colons or spaces. */
+static bool lists(const char *list, const char *path)
+{
+	size_t length = strlen(path);
+
+	while (list && *list) {
+		size_t item = strcspn(list, ": ");
+
+		if (item == length && !memcmp(list, path, length))
+			return true;
+		list += item;
+		list += strspn(list, ": ");
+	}
+	return false;
+}
+
+static size_t count(char *const envp[])
+{
+	size_t nr = 0;
+
+	while (envp && envp[nr])
+		nr++;
+	return nr;
+}
+
+/* Room for nr + 2 more pointers than there are, or NULL. */
+static char **make_room(struct env *env, size_t nr)
+{
+	if (nr <= ENV_FIXED - 1)
+		return env->fixed;
+	env->mapped_bytes = (nr + 3) * sizeof(char *);
+	env->mapped = sys_mmap_private(env->mapped_bytes);
+	if (!sys_failed(env->mapped))
+		return env->mapped;
+	env->mapped = NULL;
+	return NULL;
+}
+
+/* "LD_PRELOAD=<the shim>:<theirs>"; without theirs if that is too long. */
+static char *make_preload(struct env *env, const char *theirs)
+{
+	size_t used = strlen(PRELOAD), length = strlen(shim_path);
+
+	memcpy(env->preload, PRELOAD, used);
+	memcpy(env->preload + used, shim_path, length + 1);
+	used += length;
+	if (theirs && *theirs && used + 1 + strlen(theirs) < sizeof(env->preload)) {
+		env->preload[used] = ':';
+		memcpy(env->preload + used + 1, theirs, strlen(theirs) + 1);
+	}
+	return env->preload;
+}
+
+char *const *env_for(struct env *env, char *const envp[])
+{
+	const char *theirs = value_of(envp, PRELOAD), *path = value_of(envp, HEAP);
+	size_t nr = count(envp), used = 0;
+
+	env->mapped = NULL;
+	if (!*shim_path || (path && (lists(theirs, shim_path) || strcmp(path, env_heap_path()))))
+		return envp;
+	char **fixed = make_room(env, nr);
+
+	if (!fixed)
+		return envp;
+	for (size_t i = 0; i < nr; i++)
+		if (strncmp(envp[i], PRELOAD, strlen(PRELOAD)) &&
+		    strncmp(envp[i], HEAP, strlen(HEAP)))
+			fixed[used++] = envp[i];
+	fixed[used++] = make_preload(env, theirs);
+	fixed[used++] = heap;
+	fixed[used] = NULL;
+	return fixed;
+}
+
+void env_release(struct env *env)
+{
+	if (env->mapped)
+		sys_munmap(env->mapped, env->mapped_bytes);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+#include "shim/modules.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "shim/real.h"
+#include "shim/sys.h"
+
+/* What _dl_find_object() fills in; <dlfcn.h> has it since glibc 2.35. */
+struct found_object {
+	unsigned long long flags;
+	void *map_start, *map_end;
+	struct link_map *link_map;
+	void *eh_frame_hdr;
+	unsigned long long reserved[7];
+};
+
+struct bytes {
+	const char *start;
+	uint32_t size;
+};
+
+void modules_init(struct modules *modules, struct wire_segment *segment, struct trie *trie)
+{
+	modules->segment = segment;
+	modules->trie = trie;
+	atomic_store(&segment->modules_used, 1);
+}
+
+static struct wire_module *shared(const struct modules *modules, uint32_t id)
+{
+	return (struct wire_module *)((char *)modules->segment + WIRE_MODULES_AT) + id;
+}
+
+static char *text(const struct modules *modules)
+{
+	return (char *)modules->segment + WIRE_TEXT_AT;
+}
+
+/* Reserves room in the text; returns where, or WIRE_TEXT_BYTES if there is none. */
+static uint32_t text_reserve(const struct modules *modules, uint32_t size)
+{
+	_Atomic uint32_t *used = &modules->segment->text_used;
+	uint32_t at = atomic_load(used);
+
+	do {
+		if (size > WIRE_TEXT_BYTES - at)
+			return WIRE_TEXT_BYTES;
+	} while (!atomic_compare_exchange_weak(used, &at, at + size));
+	return at;
+}
+
+/* --- what an image says of itself -------------------------------------------------------------*/
+
+static uint32_t align4(uint32_t n)
+{
+	return (n + 3) & ~3u;
+}
+
+static struct bytes note_build_id(const char *note, size_t size)
+{
+	while (size >= sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *header = (const void *)note;
+		size_t name = align4(header->n_namesz), total;
+
+		total = sizeof(*header) + name + align4(header->n_descsz);
+		if (total > size)
+			break;
+		if (header->n_type == NT_GNU_BUILD_ID && header->n_namesz == 4 &&
+		    !memcmp(header + 1, "GNU", 4))
+			return (struct bytes){ (const char *)(header + 1) + name,
+					       header->n_descsz };
+		note += total;
+		size -= total;
+	}
+	return (struct bytes){ NULL, 0 };
+}
+
+static struct bytes build_id(const struct found_object *object)
+{
+	const ElfW(Ehdr) *elf = object->map_start;
+	uintptr_t start = (uintptr_t)object->map_start, end = (uintptr_t)object->map_end;
+	struct bytes none = { NULL, 0 };
+
+	if (end - start < sizeof(*elf) || memcmp(elf->e_ident, ELFMAG, SELFMAG) ||
+	    elf->e_phoff + elf->e_phnum * sizeof(ElfW(Phdr)) > 4096)
+		return none;
+	const ElfW(Phdr) *header = (const void *)(start + elf->e_phoff);
+
+	for (unsigned int i = 0; i < elf->e_phnum; i++) {
+		uintptr_t at = object->link_map->l_addr + header[i].p_vaddr;
+
+		if (header[i].p_type != PT_NOTE || at < start || at > end ||
+		    header[i].p_memsz > end - at)
+			continue;
+		struct bytes id = note_build_id((const char *)at, header[i].p_memsz);
+		if (id.size)
+			return id;
+	}
+	return none;
+}
+
+/* --- entering images --------------------------------------------------------------------------*/
+
+/* The path, absolute; the first image is the program, which ld.so does not name. */
+static void enter_path(struct modules *modules, struct wire_module *m, const char *name)
+{
+	const char *path = *name ? name : modules->segment->exe;
+	uint32_t size = *name ? (uint32_t)strlen(name) : modules->segment->exe_bytes;
+	char cwd[1024];
+	long length = *name && *name != '/' && strchr(name, '/') ? sys_getcwd(cwd, sizeof(cwd)) : 0;
+	uint32_t before = length > 1 && cwd[0] == '/' ? (uint32_t)length : 0;
+	uint32_t at = text_reserve(modules, before + size);
+
+	if (at == WIRE_TEXT_BYTES)
+		return;
+	if (before) {
+		memcpy(text(modules) + at, cwd, before);
+		text(modules)[at + before - 1] = '/';
+	}
+	memcpy(text(modules) + at + before, path, size);
+	m->path_at = at;
+	m->path_bytes = before + size;
+}
+
+static void enter_build_id(struct modules *modules, struct wire_module *m, struct bytes id)
+{
+	uint32_t at = text_reserve(modules, id.size);
+
+	if (at == WIRE_TEXT_BYTES || !id.size)
+		return;
+	memcpy(text(modules) + at, id.start, id.size);
+	m->build_id_at = at;
+	m->build_id_bytes = id.size;
+}
+
+static struct module *enter(struct modules *modules, const struct found_object *object)
+{
+	uint32_t id = atomic_fetch_add(&modules->segment->modules_used, 1);
+
+	if (id >= WIRE_MODULES) {
+		atomic_fetch_sub(&modules->segment->modules_used, 1);
+		return NULL;
+	}
+	struct wire_module *wire = shared(modules, id);
+	struct module *m = &modules->module[id];
+
+	wire->start = (uintptr_t)object->map_start;
+	wire->end = (uintptr_t)object->map_end;
+	wire->bias = object->link_map->l_addr;
+	wire->generation = atomic_load(&modules->generation);
+	enter_path(modules, wire, object->link_map->l_name);
+	enter_build_id(modules, wire, build_id(object));
+
+	m->id = id;
+	m->start = wire->start;
+	m->checked = wire->generation;
+	unwind_image_loaded(&m->image, object->eh_frame_hdr, object->map_end);
+	atomic_store_explicit(&m->end, wire->end, memory_order_release);
+	return m;
+}
+
+/* --- finding ----------------------------------------------------------------------------------*/
+
+static struct module *known(struct modules *modules, uintptr_t pc)
+{
+	uint32_t used = atomic_load_explicit(&modules->segment->modules_used, memory_order_relaxed);
+
+	for (uint32_t i = 1; i < used && i < WIRE_MODULES; i++) {
+		struct module *m = &modules->module[i];
+		uintptr_t end = atomic_load_explicit(&m->end, memory_order_acquire);
+
+		if (pc < end && pc >= m->start)
+			return m;
+	}
+	return NULL;
+}
+
+static bool loaded(uintptr_t pc, struct found_object *object)
+{
+	return real._dl_find_object && !real._dl_find_object((void *)pc, object);
+}
+
+static bool same(const struct modules *modules, const struct module *m,
+		 const struct found_object *object)
+{
+	const struct wire_module *wire = shared(modules, m->id);
+	struct bytes id = build_id(object);
+
+	return m->start == (uintptr_t)object->map_start &&
+	       wire->end == (uintptr_t)object->map_end && wire->build_id_bytes == id.size &&
+	       !memcmp(text(modules) + wire->build_id_at, id.start, id.size);
+}
+
+/* What is there in place of an image that we knew, or in a place where we knew none. */
+static struct module *find_again(struct modules *modules, struct module *m, uintptr_t pc)
+{
+	uint32_t generation = atomic_load(&modules->generation);
+	struct found_object object;
+	bool is_loaded = loaded(pc, &object);
+
+	if (m && is_loaded && same(modules, m, &object)) {
+		atomic_store(&m->checked, generation);
+		return m;
+	}
+	if (m) {
+		atomic_store(&m->end, 0);
+		trie_forget(modules->trie);
+	}
+	return is_loaded ? enter(modules, &object) : NULL;
+}
+
+const struct module *modules_find(struct modules *modules, uintptr_t pc)
+{
+	struct module *m = known(modules, pc);
+
+	if (m && m->checked == atomic_load_explicit(&modules->generation, memory_order_relaxed))
+		return m;
+	return find_again(modules, m, pc);
+}

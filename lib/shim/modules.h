@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * modules - which ELF image an address is in, with its CFI and its id for the recorder.
+ *
+ *	const struct module *m = modules_find(&modules, pc);
+ *	if (m)
+ *		unwind_cfi_find(&m->image, pc, &row);
+ *
+ * An image is entered into the shared table when its first address turns up, in the middle of an
+ * allocation: so nothing here locks, allocates or asks ld.so for more than _dl_find_object(), which
+ * was made for this.  (dl_iterate_phdr() in malloc is the classic deadlock.)
+ *
+ * After modules_changed() (a dlclose) each image is looked at again before it is believed.  If
+ * there is another one in its place, the trie forgets what it knows, since addresses in its nodes
+ * mean something else now.  Whoever keeps things per address compares `generation`.
+ */
+#ifndef SHIM_MODULES_H
+#define SHIM_MODULES_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shim/trie.h"
+#include "shim/wire.h"
+#include "unwind/cfi.h"
+
+struct module {
+	uintptr_t start;
+	_Atomic uintptr_t end; /* 0: not ready, or no more */
+	_Atomic uint32_t checked;
+	uint32_t id;
+	struct unwind_image image;
+};
+
+struct modules {
+	struct wire_segment *segment; /* with modules and text behind it */
+	struct trie *trie;
+	_Atomic uint32_t generation;
+	struct module module[WIRE_MODULES]; /* by id; 0 is none */
+};
+
+void modules_init(struct modules *modules, struct wire_segment *segment, struct trie *trie);
+
+/* NULL: in no image, or in one too many. */
+const struct module *modules_find(struct modules *modules, uintptr_t pc);
+
+static inline void modules_changed(struct modules *modules)
+{
+	atomic_fetch_add(&modules->generation, 1);
+}
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include "shim/real.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "arch/syscall.h"
+#include "shim/pool.h"
+
+#if defined(__x86_64__) && defined(__GLIBC__)
+/* Since 2.34 they are in libc; the shim shall also load where they are not. */
+__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
+__asm__(".symver dlerror, dlerror@GLIBC_2.2.5");
+__asm__(".symver dladdr, dladdr@GLIBC_2.2.5");
+__asm__(".symver dladdr1, dladdr1@GLIBC_2.3.3");
+#endif
+
+#define PAGE 4096
+
+/* --- before anything is found -----------------------------------------------------------------*/
+
+static void *early_malloc(size_t size)
+{
+	return pool_alloc(size, 0);
+}
+
+static void *early_calloc(size_t number, size_t size)
+{
+	size_t bytes;
+
+	return __builtin_mul_overflow(number, size, &bytes) ? NULL : pool_alloc(bytes, 0);
+}
+
+static void *early_realloc(void *block, size_t size)
+{
+	void *new_block = pool_alloc(size, 0);
+
+	if (block && new_block && pool_owns(block))
+		memcpy(new_block, block, pool_size(block) < size ? pool_size(block) : size);
+	return new_block;
+}
+
+static int early_posix_memalign(void **block, size_t align, size_t size)
+{
+	*block = pool_alloc(size, align);
+	return *block ? 0 : ENOMEM;
+}
+
+static void *early_memalign(size_t align, size_t size)
+{
+	return pool_alloc(size, align);
+}
+
+static void early_free(void *block)
+{
+	(void)block;
+}
+
+/* --- what old or small libcs lack, made of the rest -------------------------------------------*/
+
+static void *plain_reallocarray(void *block, size_t number, size_t size)
+{
+	size_t bytes;
+
+	if (!__builtin_mul_overflow(number, size, &bytes))
+		return real.realloc(block, bytes);
+	errno = ENOMEM;
+	return NULL;
+}
+
+static void *plain_aligned_alloc(size_t align, size_t size)
+{
+	return real.memalign(align, size);
+}
+
+static void *plain_memalign(size_t align, size_t size)
+{
+	void *block;
+	int error = real.posix_memalign(&block, align, size);
+
+	if (!error)
+		return block;
+	errno = error;
+	return NULL;
+}
+
+static void *plain_valloc(size_t size)
+{
+	return real.memalign(PAGE, size);
+}
+
+static void *plain_pvalloc(size_t size)
+{
+	return real.memalign(PAGE, (size + PAGE - 1) / PAGE * PAGE);
+}
+
+static void plain_cfree(void *block)
+{
+	real.free(block);
+}
+
+static void plain_free_sized(void *block, size_t size)
+{
+	(void)size;
+	real.free(block);
+}
+
+static void plain_free_aligned_sized(void *block, size_t align, size_t size)
+{
+	(void)align;
+	(void)size;
+	real.free(block);
+}
+
+static size_t plain_usable_size(void *block)
+{
+	(void)block;
+	return 0;
+}
+
+static int plain_dlclose(void *handle)
+{
+	(void)handle;
+	return 0;
+}
+
+static pid_t plain_fork(void)
+{
+	return real.fork();
+}
+
+static int plain_execveat(int fd, const char *path, char *const argv[], char *const env[],
+			  int flags)
+{
+	long error = arch_syscall(__NR_execveat, fd, (long)path, (long)argv, (long)env, flags, 0);
+
+	errno = (int)-error;
+	return -1;
+}
+
+struct real real = {
+	.malloc = early_malloc,
+	.calloc = early_calloc,
+	.realloc = early_realloc,
+	.reallocarray = plain_reallocarray,
+	.posix_memalign = early_posix_memalign,
+	.aligned_alloc = plain_aligned_alloc,
+	.memalign = early_memalign,
+	.valloc = plain_valloc,
+	.pvalloc = plain_pvalloc,
+	.free = early_free,
+	.cfree = plain_cfree,
+	.free_sized = plain_free_sized,
+	.free_aligned_sized = plain_free_aligned_sized,
+	.malloc_usable_size = plain_usable_size,
+	.dlclose = plain_dlclose,
+	._Fork = plain_fork,
+	.execveat = plain_execveat,
+};
+
+/* --- finding ----------------------------------------------------------------------------------*/
+
+static bool finding;
+
+/* Leaves what is there if there is nothing to be found. */
+static void find(const char *name, void *where)
+{
+	void *function = dlsym(RTLD_NEXT, name);
+
+	if (function)
+		memcpy(where, &function, sizeof(function));
+}
+
+void real_find(void)
+{
+	int saved_errno = errno;
+
+	if (finding)
+		return;
+	finding = true;
+
+	/* A pool block must not reach a real realloc or free, so malloc is last. */
+	struct real found = real;
+#define FIND(name) find(#name, &found.name)
+	FIND(reallocarray);
+	FIND(aligned_alloc);
+	found.memalign = plain_memalign;
+	FIND(memalign);
+	FIND(valloc);
+	FIND(pvalloc);
+	FIND(cfree);
+	FIND(free_sized);
+	FIND(free_aligned_sized);
+	FIND(malloc_usable_size);
+	FIND(dlclose);
+	FIND(fork);
+	FIND(_Fork);
+	FIND(execve);
+	FIND(execvpe);
+	FIND(fexecve);
+	FIND(execveat);
+	FIND(posix_spawn);
+	FIND(posix_spawnp);
+	FIND(posix_memalign);
+	FIND(realloc);
+	FIND(free);
+	FIND(calloc);
+	FIND(malloc);
+#undef FIND
+	void *function = dlsym(RTLD_DEFAULT, "_dl_find_object");
+
+	memcpy(&found._dl_find_object, &function, sizeof(function));
+	dlerror(); /* what was not found is not the program's business */
+	real = found;
+	errno = saved_errno;
+}
+
+/* A program that only takes malloc's address has it in its symbol table too, but undefined. */
+bool real_is_foreign(void)
+{
+	void *first = dlsym(RTLD_DEFAULT, "malloc");
+	Dl_info program, theirs;
+	const ElfW(Sym) *symbol = NULL;
+
+	return dladdr((void *)getauxval(AT_ENTRY), &program) &&
+	       dladdr1(first, &theirs, (void **)&symbol, RTLD_DL_SYMENT) &&
+	       theirs.dli_fbase == program.dli_fbase && symbol && symbol->st_shndx != SHN_UNDEF;
+}
+
+const char *real_own_path(void)
+{
+	Dl_info ours;
+
+	return dladdr(&real, &ours) ? ours.dli_fname : NULL;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * real - the functions that the shim stands in front of.
+ *
+ *	block = real.malloc(size);
+ *
+ * Always callable.  Until real_find() has found them, and while dlsym() allocates, they are
+ * stand-ins that take from the pool; what the program does not have is made of what it has.  Found
+ * is the next definition after ours, so that another preloaded allocator keeps its place.
+ */
+#ifndef SHIM_REAL_H
+#define SHIM_REAL_H
+
+#include <spawn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct found_object;
+
+struct real {
+	void *(*malloc)(size_t size);
+	void *(*calloc)(size_t number, size_t size);
+	void *(*realloc)(void *block, size_t size);
+	void *(*reallocarray)(void *block, size_t number, size_t size);
+	int (*posix_memalign)(void **block, size_t align, size_t size);
+	void *(*aligned_alloc)(size_t align, size_t size);
+	void *(*memalign)(size_t align, size_t size);
+	void *(*valloc)(size_t size);
+	void *(*pvalloc)(size_t size);
+	void (*free)(void *block);
+	void (*cfree)(void *block);
+	void (*free_sized)(void *block, size_t size);
+	void (*free_aligned_sized)(void *block, size_t align, size_t size);
+	size_t (*malloc_usable_size)(void *block);
+
+	int (*dlclose)(void *handle);
+	pid_t (*fork)(void);
+	pid_t (*_Fork)(void);
+	int (*execve)(const char *path, char *const argv[], char *const env[]);
+	int (*execvpe)(const char *file, char *const argv[], char *const env[]);
+	int (*fexecve)(int fd, char *const argv[], char *const env[]);
+	int (*execveat)(int fd, const char *path, char *const argv[], char *const env[], int flags);
+	int (*posix_spawn)(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+			   const posix_spawnattr_t *attributes, char *const argv[],
+			   char *const env[]);
+	int (*posix_spawnp)(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+			    const posix_spawnattr_t *attributes, char *const argv[],
+			    char *const env[]);
+
+	/* glibc 2.35: NULL where there is none. */
+	int (*_dl_find_object)(void *address, struct found_object *result);
+};
+
+extern struct real real;
+
+/* Finds all of them.  Harmless to call again.  errno stays as it was. */
+void real_find(void);
+
+/* True if the program reaches another malloc than ours: its own. */
+bool real_is_foreign(void);
+
+/* The path by which the shim was loaded, or NULL. */
+const char *real_own_path(void);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "shim/ring.h"
+
+#include "shim/sys.h"
+
+#define PAGE 4096
+#define WAIT_NS UINT64_C(50000000)
+#define SPINS 200
+/* A recorder that is late and whose process is gone too need not be waited for any longer. */
+#define LATE_NS UINT64_C(300000000)
+
+void ring_init(struct ring *ring, struct wire_control *control, struct wire_ring *shared,
+	       struct wire_slot *slots)
+{
+	ring->control = control;
+	ring->shared = shared;
+	ring->slots = slots;
+	ring->log2 = shared->log2_slots;
+	ring->mask = (1u << shared->log2_slots) - 1;
+	ring->limit = shared->pos;
+	ring->last = atomic_load(&control->sequence) - 1;
+	ring_recover(ring);
+}
+
+void ring_recover(struct ring *ring)
+{
+	atomic_store_explicit(&ring->shared->low, 0, memory_order_release);
+}
+
+bool ring_recorder_alive(const struct wire_control *control, uint64_t now_ns)
+{
+	uint64_t beat_ns = atomic_load_explicit(&control->heartbeat_ns, memory_order_relaxed);
+	uint64_t age_ns = now_ns > beat_ns ? now_ns - beat_ns : 0;
+
+	if (age_ns > LATE_NS && !sys_process_exists(control->launcher))
+		return false;
+	return age_ns <= WIRE_HEARTBEAT_LIMIT_NS;
+}
+
+static void wake_recorder(struct wire_control *control)
+{
+	if (atomic_load_explicit(&control->sleeping, memory_order_relaxed) &&
+	    atomic_exchange(&control->sleeping, 0))
+		sys_futex_wake(&control->sleeping);
+}
+
+/* The first time around its pages do not exist: many at once are cheaper than one by one. */
+static void populate(const struct ring *ring, uint32_t pos)
+{
+	uintptr_t start = (uintptr_t)&ring->slots[pos & ring->mask] / PAGE * PAGE;
+	uintptr_t end = (uintptr_t)(&ring->slots[(ring->limit - 1) & ring->mask] + 1);
+
+	if (pos <= ring->mask && end > start)
+		sys_madvise((void *)start, end - start, MADV_POPULATE_WRITE);
+}
+
+/* Room up to the next quarter, or less if the consumer is behind.  False if there is none. */
+static bool extend(struct ring *ring, uint32_t pos, uint32_t tail)
+{
+	uint32_t size = ring->mask + 1, quarter = size / 4;
+	uint32_t used = pos - tail, step = quarter - (pos & (quarter - 1));
+
+	if (used >= size)
+		return false;
+	ring->limit = pos + (step < size - used ? step : size - used);
+	if (used >= size / 2)
+		wake_recorder(ring->control);
+	populate(ring, pos);
+	return true;
+}
+
+/* Waits until tail moves from `tail`; false if there is nobody to move it. */
+static bool wait_for_tail(struct ring *ring, uint32_t tail)
+{
+	struct wire_ring *shared = ring->shared;
+
+	wake_recorder(ring->control);
+	for (int i = 0; i < SPINS; i++)
+		if (atomic_load_explicit(&shared->tail, memory_order_relaxed) != tail)
+			return true;
+
+	atomic_store(&shared->waiting, 1);
+	sys_futex_wait(&shared->tail, tail, WAIT_NS);
+	atomic_store(&shared->waiting, 0);
+	return atomic_load(&shared->tail) != tail ||
+	       ring_recorder_alive(ring->control, sys_monotonic_ns());
+}
+
+static uint32_t tail_of(const struct ring *ring)
+{
+	return atomic_load_explicit(&ring->shared->tail, memory_order_acquire);
+}
+
+bool ring_make_room(struct ring *ring)
+{
+	uint32_t pos = atomic_load_explicit(&ring->shared->pos, memory_order_relaxed);
+
+	if (extend(ring, pos, tail_of(ring)))
+		return true;
+
+	uint64_t start_ns = sys_monotonic_ns();
+	bool alive = true;
+
+	for (;;) {
+		uint32_t tail = tail_of(ring);
+
+		if (extend(ring, pos, tail) || !alive)
+			break;
+		alive = wait_for_tail(ring, tail);
+	}
+	ring_count(&ring->shared->stalled_ns, sys_monotonic_ns() - start_ns);
+	return alive || ring->limit != pos;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+#include "shim/session.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "shim/env.h"
+#include "shim/real.h"
+#include "shim/ring.h"
+#include "shim/sys.h"
+
+enum session_state {
+	SESSION_NEW,
+	SESSION_STARTING,
+	SESSION_STARTED, /* live, or was: `live` tells */
+	SESSION_OFF,
+};
+
+static _Atomic uint32_t not_live;
+
+struct session session = { .live = &not_live };
+
+/* Some part of a sanitizer's run-time library is in the process. */
+extern char __asan_init __attribute__((weak));
+extern char __tsan_init __attribute__((weak));
+extern char __msan_init __attribute__((weak));
+extern char __hwasan_init __attribute__((weak));
+extern char __lsan_init __attribute__((weak));
+
+/* --- the header -------------------------------------------------------------------------------*/
+
+/* The pid in the recorder's eyes: that of the /proc by which we reach it. */
+static int32_t outer_pid(void)
+{
+	char digits[16];
+	long length = sys_readlink("/proc/self", digits, sizeof(digits));
+	int32_t pid = 0;
+
+	for (long i = 0; i < length; i++)
+		pid = pid * 10 + (digits[i] - '0');
+	return pid > 0 ? pid : sys_getpid();
+}
+
+static uint32_t read_file(const char *path, char *buffer, size_t size)
+{
+	long fd = sys_open(path, O_RDONLY), got, used = 0;
+
+	if (fd < 0)
+		return 0;
+	while ((got = sys_read((int)fd, buffer + used, size - (size_t)used)) > 0)
+		used += got;
+	sys_close((int)fd);
+	return (uint32_t)used;
+}
+
+static void fill_header(struct wire_segment *segment)
+{
+	long length = sys_readlink("/proc/self/exe", segment->exe, WIRE_EXE_BYTES);
+
+	segment->pid = outer_pid();
+	segment->ppid = sys_getppid();
+	segment->exe_bytes = length > 0 ? (uint32_t)length : 0;
+	segment->argv_bytes = read_file("/proc/self/cmdline", segment->argv, WIRE_ARGV_BYTES);
+	segment->start_clock = wire_clock();
+	segment->start_ns = sys_monotonic_ns();
+	segment->start_sequence = atomic_load(&session.control->sequence);
+}
+
+/* --- mapping ----------------------------------------------------------------------------------*/
+
+static void *map_shared(int fd, uint64_t at, size_t size)
+{
+	void *memory = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
+
+	if (sys_failed(memory))
+		return NULL;
+	sys_madvise(memory, size, MADV_DONTFORK);
+	return memory;
+}
+
+static bool map_control(int fd)
+{
+	if (sys_seek_end(fd) != (long)WIRE_FILE_BYTES)
+		return false;
+	session.control = map_shared(fd, 0, WIRE_CONTROL_BYTES);
+	return session.control && wire_valid(session.control) &&
+	       session.control->ring_log2 <= SESSION_SLOTS_LOG2 &&
+	       ring_recorder_alive(session.control, sys_monotonic_ns());
+}
+
+static void raise_to(_Atomic uint32_t *maximum, uint32_t value)
+{
+	uint32_t now = atomic_load(maximum);
+
+	while (now < value && !atomic_compare_exchange_weak(maximum, &now, value))
+		;
+}
+
+/* Its index, or WIRE_SEGMENTS if none is free. */
+static uint32_t claim_segment(int32_t pid)
+{
+	struct wire_control *control = session.control;
+
+	for (uint32_t i = 0; i < WIRE_SEGMENTS; i++) {
+		int32_t nobody = 0;
+
+		if (!atomic_load_explicit(&control->owner[i], memory_order_relaxed) &&
+		    atomic_compare_exchange_strong(&control->owner[i], &nobody, pid)) {
+			raise_to(&control->segments_used, i + 1);
+			return i;
+		}
+	}
+	return WIRE_SEGMENTS;
+}
+
+static bool map_segment(int fd)
+{
+	uint32_t i = claim_segment(outer_pid());
+
+	if (i == WIRE_SEGMENTS)
+		return false;
+	session.segment = map_shared(fd, wire_segment_at(i), WIRE_HEAD_BYTES);
+	if (!session.segment)
+		atomic_store(&session.control->owner[i], 0);
+	return session.segment &&
+	       trie_init(&session.trie, fd, wire_segment_at(i) + WIRE_NODES_AT,
+			 &session.segment->nodes_used) &&
+	       area_init(&session.slots, fd, wire_segment_at(i) + WIRE_SLOTS_AT,
+			 sizeof(struct wire_slot) << SESSION_SLOTS_LOG2,
+			 WIRE_SLOTS >> SESSION_SLOTS_LOG2);
+}
+
+/* The page that a fork wipes. */
+static bool make_live_page(void)
+{
+	const size_t page = 4096;
+	_Atomic uint32_t *live = sys_mmap_private(page);
+
+	if (sys_failed(live) || sys_madvise((void *)live, page, MADV_WIPEONFORK))
+		return false;
+	session.live = live;
+	return true;
+}
+
+/* --- starting ---------------------------------------------------------------------------------*/
+
+static enum wire_reason objection(void)
+{
+	if (&__asan_init || &__tsan_init || &__msan_init || &__hwasan_init || &__lsan_init)
+		return WIRE_REASON_SANITIZER;
+	if (real_is_foreign())
+		return WIRE_REASON_FOREIGN_MALLOC;
+	if (!make_live_page())
+		return WIRE_REASON_NO_FORK_GUARD;
+	return WIRE_REASON_NONE;
+}
+
+static bool go_live(void)
+{
+	enum wire_reason reason = objection();
+
+	modules_init(&session.modules, session.segment, &session.trie);
+	fill_header(session.segment);
+	if (reason) {
+		session_off(reason);
+		return false;
+	}
+	atomic_store(&session.segment->state, WIRE_STATE_LIVE);
+	session.state = SESSION_STARTED;
+	atomic_store(session.live, 1);
+	return true;
+}
+
+bool session_open(const char *path)
+{
+	long fd = sys_open(path, O_RDWR);
+	bool mapped = fd >= 0 && map_control((int)fd) && map_segment((int)fd);
+
+	if (fd >= 0)
+		sys_close((int)fd);
+	session.pid = sys_getpid();
+	if (mapped)
+		return go_live();
+	if (session.segment) {
+		fill_header(session.segment);
+		session_off(WIRE_REASON_NO_MEMORY);
+	}
+	session.state = SESSION_OFF;
+	return false;
+}
+
+bool session_start(void)
+{
+	uint32_t state = SESSION_NEW;
+
+	if (atomic_load_explicit(&session.state, memory_order_relaxed) != SESSION_NEW ||
+	    !atomic_compare_exchange_strong(&session.state, &state, SESSION_STARTING))
+		return session_live();
+	real_find();
+	if (!env_remember()) {
+		session.state = SESSION_OFF;
+		return false;
+	}
+	return session_open(env_heap_path());
+}
+
+void session_off(enum wire_reason reason)
+{
+	atomic_store(session.live, 0);
+	session.state = SESSION_OFF;
+	session.segment->reason = reason;
+	session.segment->off_sequence = atomic_load(&session.control->sequence);
+	atomic_store(&session.segment->state, WIRE_STATE_OFF);
+}
+
+void session_detach(void)
+{
+	area_detach(&session.slots);
+	area_detach(&session.trie.nodes);
+	sys_mmap_over(session.segment, WIRE_HEAD_BYTES);
+	sys_mmap_over(session.control, WIRE_CONTROL_BYTES);
+}

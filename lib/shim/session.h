@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session - this process and its recorder: whether, and through what, it is tracked.
+ *
+ *	if (session_live() || session_start())
+ *		...;				// events may be recorded
+ *
+ * There is one, and it starts by itself with the first event or the constructor, whichever is
+ * first.  It ends with session_off(), or by a fork: `live` lies in a page that the kernel wipes in
+ * the child, whose mappings of the shared file are left out too.  A session that has ended never
+ * comes back; the process is then as if the shim was not there.  An exec starts anew.
+ */
+#ifndef SHIM_SESSION_H
+#define SHIM_SESSION_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/area.h"
+#include "shim/modules.h"
+#include "shim/trie.h"
+#include "shim/wire.h"
+
+#define SESSION_SLOTS_LOG2 16 /* slots mapped at a time; no ring is larger */
+
+struct session {
+	_Atomic uint32_t *live;
+	_Atomic uint32_t state; /* enum session_state */
+	int32_t pid;		/* as getpid() has it */
+	struct wire_control *control;
+	struct wire_segment *segment;
+	struct area slots;
+	struct trie trie;
+	struct modules modules;
+};
+
+extern struct session session;
+
+static inline bool session_live(void)
+{
+	return atomic_load_explicit(session.live, memory_order_relaxed);
+}
+
+/* Starts it if nobody has tried before.  True if it is live.  errno stays as it was. */
+bool session_start(void);
+
+/* As session_start() does, given the path that the environment should have: for tests. */
+bool session_open(const char *path);
+
+/* Ends it and says why. */
+void session_off(enum wire_reason reason);
+
+/* In the child of a fork from inside the shim: makes it safe to return there. */
+void session_detach(void);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stack - which part of memory may be read as the stack of this thread.
+ *
+ *	stack_init(&stack, top);		// once per thread; top: see stack_top()
+ *	stack_enter(&stack, sp);		// before each walk
+ *	if (stack_read(&stack, address, &word))
+ *		...;				// address is in [sp, top): the read cannot fault
+ *
+ * A thread's own stack is what lies between sp and its top.  It is tested a page at a time as it
+ * gets deeper, and then known.  Any other sp is on a signal stack or a coroutine's: what can be
+ *read from there upwards is found out anew for each walk, since such stacks come and go.  Testing
+ *lets the kernel do the reading; nothing asks how large the stack is, which libc could not tell
+ *without allocating.
+ */
+#ifndef SHIM_STACK_H
+#define SHIM_STACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct stack {
+	uint64_t low, high;		/* own, tested */
+	uint64_t other_low, other_high; /* the other one of this walk */
+};
+
+/* The address above the calling thread's own stack, 0 if unknown. */
+uint64_t stack_top(void);
+
+static inline void stack_init(struct stack *stack, uint64_t top)
+{
+	*stack = (struct stack){ .low = top, .high = top };
+}
+
+/* Finds out what may be read from sp on. */
+void stack_test(struct stack *stack, uint64_t sp);
+
+static inline void stack_enter(struct stack *stack, uint64_t sp)
+{
+	if (__builtin_expect(sp < stack->low || sp >= stack->high, 0))
+		stack_test(stack, sp);
+	else
+		stack->other_low = stack->other_high = 0;
+}
+
+/* Sets *word to the 8 bytes at address; false if they are not known to be stack.  An unwind_read.
+ */
+static inline bool stack_read(void *arg, uint64_t address, uint64_t *word)
+{
+	const struct stack *stack = arg;
+
+	if (address % sizeof(*word) ||
+	    (address - stack->low >= stack->high - stack->low &&
+	     address - stack->other_low >= stack->other_high - stack->other_low))
+		return false;
+	*word = *(const volatile uint64_t *)address;
+	return true;
+}
+
+/* How many bytes from address on can be read, up to `most`; in whole pages but for the first. */
+uint64_t stack_readable(uint64_t address, uint64_t most);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include "shim/track.h"
+
+#include "shim/session.h"
+#include "shim/sys.h"
+
+/* Rings of other threads to look at before taking a new one. */
+#define LOOK_AT 8
+
+__thread struct self self;
+
+/* By ring. */
+static _Atomic(struct track *) tracks[WIRE_RINGS];
+static _Atomic uint32_t next_look;
+
+static bool is_mine(const struct wire_ring *shared)
+{
+	for (unsigned int i = 0; i < TRACK_LEVELS; i++)
+		if (self.track[i] && self.track[i]->ring.shared == shared)
+			return true;
+	return false;
+}
+
+/* Our own tid on a ring that is not ours is that of a dead thread too. */
+static bool take_over(struct wire_ring *shared, int32_t tid)
+{
+	int32_t owner = atomic_load(&shared->owner);
+
+	if (!owner || is_mine(shared) || (owner != tid && sys_thread_exists(session.pid, owner)))
+		return false;
+	return atomic_compare_exchange_strong(&shared->owner, &owner, tid);
+}
+
+/* The number of a ring whose thread is dead, or WIRE_RINGS. */
+static uint32_t find_orphan(int32_t tid)
+{
+	struct wire_segment *segment = session.segment;
+	uint32_t used = atomic_load(&segment->rings_used);
+
+	for (uint32_t n = 0; n < used && n < LOOK_AT; n++) {
+		uint32_t i = atomic_fetch_add(&next_look, 1) % used;
+
+		if (take_over(&segment->ring[i], tid))
+			return i;
+	}
+	return WIRE_RINGS;
+}
+
+/* The number of a ring that nobody had before, or WIRE_RINGS. */
+static uint32_t make_ring(int32_t tid)
+{
+	struct wire_segment *segment = session.segment;
+	uint32_t log2 = session.control->ring_log2;
+	uint32_t at = atomic_fetch_add(&segment->slots_used, 1u << log2);
+	uint32_t i = at < WIRE_SLOTS ? atomic_fetch_add(&segment->rings_used, 1) : WIRE_RINGS;
+
+	if (i >= WIRE_RINGS) {
+		session_off(WIRE_REASON_NO_RINGS);
+		return WIRE_RINGS;
+	}
+	segment->ring[i].log2_slots = log2;
+	segment->ring[i].slots_at = at;
+	atomic_store(&segment->ring[i].owner, tid);
+	return i;
+}
+
+static struct track *track_of(uint32_t i)
+{
+	struct track *track = atomic_load(&tracks[i]), *nobody = NULL;
+
+	if (track)
+		return track;
+	track = sys_mmap_private(sizeof(*track));
+	if (sys_failed(track))
+		return NULL;
+	return atomic_compare_exchange_strong(&tracks[i], &nobody, track) ? track : nobody;
+}
+
+static struct wire_slot *slots_of(const struct wire_ring *shared)
+{
+	uint32_t mask = (1u << SESSION_SLOTS_LOG2) - 1;
+	struct wire_slot *block =
+		area_block(&session.slots, shared->slots_at >> SESSION_SLOTS_LOG2);
+
+	return block ? block + (shared->slots_at & mask) : NULL;
+}
+
+static void introduce(struct track *track, int32_t tid)
+{
+	struct wire_event event = { .op = WIRE_THREAD, .address = (uint32_t)tid };
+
+	ring_put(&track->ring, &event);
+}
+
+struct track *track_claim(unsigned int level)
+{
+	int32_t tid = sys_gettid();
+	uint32_t i = find_orphan(tid);
+
+	if (i == WIRE_RINGS)
+		i = make_ring(tid);
+	if (i == WIRE_RINGS)
+		return NULL;
+
+	struct wire_ring *shared = &session.segment->ring[i];
+	struct track *track = track_of(i);
+	struct wire_slot *slots = slots_of(shared);
+
+	if (!track || !slots) {
+		session_off(WIRE_REASON_NO_MEMORY);
+		return NULL;
+	}
+	shared->level = level;
+	ring_init(&track->ring, session.control, shared, slots);
+	walk_init(&track->walk, &session.modules, &session.trie, stack_top());
+	introduce(track, tid);
+	self.track[level] = track;
+	return track;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include "shim/trie.h"
+
+#include "shim/sys.h"
+
+#define FIRST_LOG2 10
+#define GROW_LOG2 2
+
+/*
+ * Open addressing.  An entry is tag << 32 | id.  A full index is followed by a larger, empty one;
+ * what is looked for and only found in an older one is entered into the newest.
+ */
+struct trie_index {
+	struct trie_index *older;
+	uint32_t log2;
+	_Atomic uint32_t count;
+	_Atomic uint64_t entry[];
+};
+
+static struct trie_index *index_new(struct trie_index *older, uint32_t log2)
+{
+	struct trie_index *index =
+		sys_mmap_private(sizeof(*index) + (sizeof(index->entry[0]) << log2));
+
+	if (sys_failed(index))
+		return NULL;
+	index->older = older;
+	index->log2 = log2;
+	return index;
+}
+
+static void index_free(struct trie_index *index)
+{
+	sys_munmap(index, sizeof(*index) + (sizeof(index->entry[0]) << index->log2));
+}
+
+static uint64_t hash(uint32_t parent, uint64_t address)
+{
+	__extension__ unsigned __int128 product =
+		(unsigned __int128)(address ^ UINT64_C(0x9e3779b97f4a7c15)) *
+		((uint64_t)parent * UINT64_C(0xd6e8feb86659fd93) ^ UINT64_C(0xe7037ed1a0b428db));
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static struct wire_node *node(struct trie *trie, uint32_t id)
+{
+	struct wire_node *block = area_block(&trie->nodes, id >> TRIE_BLOCK_LOG2);
+
+	return block ? &block[id & ((1u << TRIE_BLOCK_LOG2) - 1)] : NULL;
+}
+
+static bool is(struct trie *trie, uint32_t id, uint32_t parent, uint64_t address)
+{
+	const struct wire_node *n = node(trie, id);
+
+	return n->address == address && n->parent == parent;
+}
+
+/* The node's entry, or the free one where it would be: *entry tells. */
+static _Atomic uint64_t *probe(struct trie *trie, struct trie_index *index, uint64_t h,
+			       uint32_t parent, uint64_t address, uint64_t *entry)
+{
+	uint32_t mask = (1u << index->log2) - 1;
+
+	for (uint32_t i = (uint32_t)h;; i++) {
+		_Atomic uint64_t *place = &index->entry[i & mask];
+
+		*entry = atomic_load_explicit(place, memory_order_acquire);
+		if (!*entry ||
+		    (*entry >> 32 == h >> 32 && is(trie, (uint32_t)*entry, parent, address)))
+			return place;
+	}
+}
+
+/* Half full: the next one takes over.  On failure this one goes on until it is nearly full. */
+static struct trie_index *grow(struct trie *trie, struct trie_index *index)
+{
+	struct trie_index *larger = index_new(index, index->log2 + GROW_LOG2);
+
+	if (!larger)
+		return index->count < (1u << index->log2) / 8 * 7 ? index : NULL;
+	if (atomic_compare_exchange_strong(&trie->index, &index, larger))
+		return larger;
+	index_free(larger);
+	return index;
+}
+
+/* Enters id for the node unless another one is there already; returns what is there, 0 if full. */
+static uint32_t enter(struct trie *trie, uint64_t h, uint32_t parent, uint64_t address, uint32_t id)
+{
+	struct trie_index *index = atomic_load_explicit(&trie->index, memory_order_acquire);
+	uint64_t entry, mine = h >> 32 << 32 | id;
+
+	if (index->count >= 1u << (index->log2 - 1))
+		index = grow(trie, index);
+	if (!index)
+		return 0;
+	for (;;) {
+		_Atomic uint64_t *place = probe(trie, index, h, parent, address, &entry);
+
+		if (entry)
+			return (uint32_t)entry;
+		if (!atomic_compare_exchange_strong(place, &entry, mine))
+			continue;
+		atomic_fetch_add_explicit(&index->count, 1, memory_order_relaxed);
+		return id;
+	}
+}
+
+bool trie_init(struct trie *trie, int fd, uint64_t at, _Atomic uint32_t *used)
+{
+	size_t block_bytes = sizeof(struct wire_node) << TRIE_BLOCK_LOG2;
+
+	if (!area_init(&trie->nodes, fd, at, block_bytes, WIRE_NODES >> TRIE_BLOCK_LOG2))
+		return false;
+	trie->used = used;
+	atomic_store(used, 1);
+	return trie_forget(trie);
+}
+
+bool trie_forget(struct trie *trie)
+{
+	struct trie_index *index = index_new(NULL, FIRST_LOG2);
+
+	if (index)
+		atomic_store_explicit(&trie->index, index, memory_order_release);
+	return index;
+}
+
+uint32_t trie_find(struct trie *trie, uint32_t parent, uint64_t address)
+{
+	struct trie_index *newest = atomic_load_explicit(&trie->index, memory_order_acquire);
+	uint64_t h = hash(parent, address), entry;
+
+	for (struct trie_index *index = newest; index; index = index->older) {
+		probe(trie, index, h, parent, address, &entry);
+		if (!entry)
+			continue;
+		if (index != newest)
+			enter(trie, h, parent, address, (uint32_t)entry);
+		return (uint32_t)entry;
+	}
+	return 0;
+}
+
+uint32_t trie_add(struct trie *trie, uint32_t parent, uint64_t address, uint32_t module)
+{
+	uint32_t id = atomic_fetch_add_explicit(trie->used, 1, memory_order_relaxed);
+	struct wire_node *n = id < WIRE_NODES ? node(trie, id) : NULL;
+
+	if (!n) {
+		atomic_fetch_sub_explicit(trie->used, 1, memory_order_relaxed);
+		return 0;
+	}
+	n->address = address;
+	n->parent = parent;
+	n->module = module;
+	return enter(trie, hash(parent, address), parent, address, id);
+}
