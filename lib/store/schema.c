@@ -201,8 +201,8 @@ const struct schema_object schema_tables[] = {
 	  "  kind TEXT NOT NULL,      -- lost, truncated, no-symbol, no-debug, untracked,\n"
 	  "                           -- throttled, substituted, bounded, overhead,\n"
 	  "                           -- unreadable, interrupted\n"
-	  "  count INTEGER NOT NULL,\n"
 	  "  detail TEXT NOT NULL,\n"
+	  "  count INTEGER NOT NULL,\n"
 	  "  PRIMARY KEY(kind, detail)\n"
 	  ") WITHOUT ROWID" },
 	{ NULL, NULL },
