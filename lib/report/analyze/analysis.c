@@ -166,6 +166,8 @@ void analysis_release(struct analysis *a)
 		heap_release(&a->process_storage[i].heap);
 	free(a->process_storage);
 	free(a->quality_storage);
+	free(a->note_storage);
+	free(a->notes.at);
 	free(a->leaks.at);
 	free(a->busy_sites.at);
 	free(a->processes.at);

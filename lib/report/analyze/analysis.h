@@ -41,6 +41,15 @@ struct quality_row {
 	struct figure share; /* of the samples, where count is some of them */
 };
 
+/* What a reader has to know of the ledger: all rows of a kind in one. */
+struct quality_note {
+	const char *kind;
+	uint64_t count;
+	struct figure share;
+	const char *detail; /* of the largest row */
+	size_t others;	    /* the other rows */
+};
+
 struct analysis {
 	const char *cprof_version;
 	struct texts command;
@@ -55,11 +64,13 @@ struct analysis {
 	struct rows busy_sites; /* those of the heap, most allocations first */
 	struct rows processes;	/* of struct process_row */
 	struct rows quality;	/* of struct quality_row */
+	struct rows notes;	/* of struct quality_note, what spoils most first */
 
 	struct chains chains;
 	struct heap_places places;
 	struct process_row *process_storage;
 	struct quality_row *quality_storage;
+	struct quality_note *note_storage;
 	struct intern texts; /* owns the details made here */
 };
 

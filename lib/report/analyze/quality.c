@@ -138,6 +138,82 @@ static void add_unfinished(struct analysis *a, const struct profile *profile)
 		    "the recording is not finished; what follows the last second is missing");
 }
 
+/* --- notes --- */
+
+/* In the order of how much they spoil.  Missing lines are no news; the rest is said elsewhere. */
+static const enum profile_quality_kind noted[] = {
+	PROFILE_INTERRUPTED, PROFILE_LOST,	 PROFILE_BOUNDED,   PROFILE_UNTRACKED,
+	PROFILE_TRUNCATED,   PROFILE_UNREADABLE, PROFILE_THROTTLED, PROFILE_SUBSTITUTED,
+};
+
+/* Why another event was sampled is said with the CPU's figures. */
+static bool is_said(const struct analysis *a, const struct quality_row *row)
+{
+	return a->cpu.reason && row->detail && !strcmp(row->detail, a->cpu.reason);
+}
+
+static void put_note(struct analysis *a, struct quality_note note)
+{
+	struct quality_note *row = &a->note_storage[a->notes.nr];
+
+	*row = note;
+	vec_push(&a->notes, row);
+}
+
+static void note_kind(struct analysis *a, enum profile_quality_kind kind)
+{
+	const char *name = profile_quality_name(kind);
+	struct quality_note note = { .kind = name };
+	uint64_t most = 0;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < a->quality.nr; i++) {
+		const struct quality_row *row = a->quality.at[i];
+
+		if (row->kind != name || is_said(a, row))
+			continue;
+		note.count += row->count;
+		if (!nr++ || row->count > most) {
+			most = row->count;
+			note.detail = row->detail;
+		}
+	}
+	if (!nr)
+		return;
+	note.others = nr - 1;
+	note.share = share_of(&a->cpu, kind, note.count);
+	put_note(a, note);
+}
+
+/* The rows of the symbolization are of stacks; this is of samples that a row of functions has. */
+static void note_unnamed(struct analysis *a)
+{
+	const struct cpu_function *most = NULL;
+
+	for (size_t i = 0; i < a->cpu.functions.nr; i++) {
+		const struct cpu_function *f = a->cpu.functions.at[i];
+
+		if (f->unnamed && (!most || f->self > most->self))
+			most = f;
+	}
+	if (!a->cpu.unnamed_samples)
+		return;
+	put_note(a, (struct quality_note){
+			    .kind = profile_quality_name(PROFILE_NO_SYMBOL),
+			    .count = a->cpu.unnamed_samples,
+			    .share = FIGURE(a->cpu.unnamed_share),
+			    .detail = most->module ?: most->name,
+		    });
+}
+
+static void list_notes(struct analysis *a)
+{
+	a->note_storage = xcalloc(ARRAY_SIZE(noted) + 1, sizeof(a->note_storage[0]));
+	for (size_t i = 0; i < ARRAY_SIZE(noted); i++)
+		note_kind(a, noted[i]);
+	note_unnamed(a);
+}
+
 void quality_list(struct analysis *a, const struct profile *profile)
 {
 	a->quality_storage = xcalloc(profile->nr_quality + profile->nr_processes + MOST_DERIVED,
@@ -152,4 +228,5 @@ void quality_list(struct analysis *a, const struct profile *profile)
 	add_untracked(a, profile);
 	add_substituted(a, profile);
 	add_unfinished(a, profile);
+	list_notes(a);
 }

@@ -7,38 +7,32 @@
 #include "base/units.h"
 #include "report/view/sections.h"
 
-static bool is_kind(const struct quality_row *row, enum profile_quality_kind kind)
+static bool is_kind(const char *kind, enum profile_quality_kind wanted)
 {
-	return !strcmp(row->kind, profile_quality_name(kind));
+	return !strcmp(kind, profile_quality_name(wanted));
 }
 
-/* From what spoils a report to what is only not nice; the rest is said elsewhere. */
-static const enum profile_quality_kind order[] = {
-	PROFILE_INTERRUPTED, PROFILE_LOST,	PROFILE_BOUNDED,
-	PROFILE_UNTRACKED,   PROFILE_TRUNCATED, PROFILE_UNREADABLE,
-	PROFILE_THROTTLED,   PROFILE_NO_SYMBOL, PROFILE_SUBSTITUTED,
-};
-
-/* "14 stacks ended early (0.2 %): libfoo.so: no CFI" */
-static char *sentence(const struct quality_row *row)
+/* "14 stacks ended early (0.2 %): no CFI in libfoo.so; and 2 more" */
+static char *sentence(const struct quality_note *note)
 {
-	static const char *const what[PROFILE_NR_QUALITY] = {
-		[PROFILE_LOST] = "lost",
-		[PROFILE_TRUNCATED] = "stacks ended early",
-		[PROFILE_NO_SYMBOL] = "without names",
-	};
-	char share[40] = "";
+	struct units_text count = units_count(note->count);
+	const char *detail = note->detail ?: "", *s = note->count == 1 ? "" : "s";
+	char share[40] = "", others[40] = "";
 
-	for (size_t kind = 0; kind < ARRAY_SIZE(what); kind++) {
-		if (!what[kind] || !is_kind(row, (enum profile_quality_kind)kind))
-			continue;
-		if (!row->share.absent)
-			snprintf(share, sizeof(share), " (%s)",
-				 units_percent(row->share.value).text);
-		return xasprintf("%s %s%s: %s", units_count(row->count).text, what[kind], share,
-				 row->detail ?: "");
-	}
-	return xasprintf("%s: %s", row->kind, row->detail ?: "");
+	if (!note->share.absent)
+		snprintf(share, sizeof(share), " (%s)", units_percent(note->share.value).text);
+	if (note->others)
+		snprintf(others, sizeof(others), "; and %zu more", note->others);
+
+	if (is_kind(note->kind, PROFILE_LOST))
+		return xasprintf("%s lost%s: %s%s", count.text, share, detail, others);
+	if (is_kind(note->kind, PROFILE_TRUNCATED))
+		return xasprintf("%s stack%s ended early%s: %s%s", count.text, s, share, detail,
+				 others);
+	if (is_kind(note->kind, PROFILE_NO_SYMBOL))
+		return xasprintf("%s sample%s%s in functions without a name, most in %s",
+				 count.text, s, share, detail);
+	return xasprintf("%s: %s%s", note->kind, detail, others);
 }
 
 static const char *meaning(enum profile_quality_kind kind)
@@ -78,7 +72,7 @@ static void print_kind(struct page *page, const struct analysis *a, enum profile
 	bool named = false;
 
 	for (size_t i = 0; i < a->quality.nr; i++) {
-		if (!is_kind(a->quality.at[i], kind))
+		if (!is_kind(((const struct quality_row *)a->quality.at[i])->kind, kind))
 			continue;
 		if (!named) {
 			page_begin(page);
@@ -99,10 +93,10 @@ void section_ledger(struct page *page, const struct analysis *a)
 		print_kind(page, a, (enum profile_quality_kind)kind);
 }
 
-static void say(struct page *page, const struct quality_row *row, bool first)
+static void say(struct page *page, const struct quality_note *note, bool first)
 {
 	static const char label[] = "not in the clean: ";
-	char *text = sentence(row);
+	char *text = sentence(note);
 
 	page_begin(page);
 	page->indent = sizeof(label) - 1;
@@ -129,31 +123,9 @@ static void say_overhead(struct page *page, const struct analysis *a)
 	page_end(page);
 }
 
-/* Why another event was sampled stands above already. */
-static bool is_said(const struct analysis *a, const struct quality_row *row)
+void section_quality(struct page *page, const struct analysis *a)
 {
-	return is_kind(row, PROFILE_SUBSTITUTED) && a->cpu.reason && row->detail &&
-	       !strcmp(row->detail, a->cpu.reason);
-}
-
-void section_quality(struct page *page, const struct analysis *a, size_t nr)
-{
-	size_t all = 0;
-
 	say_overhead(page, a);
-	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
-		for (size_t j = 0; j < a->quality.nr; j++) {
-			const struct quality_row *row = a->quality.at[j];
-
-			if (!is_kind(row, order[i]) || is_said(a, row))
-				continue;
-			if (all < nr)
-				say(page, row, all == 0);
-			all++;
-		}
-	if (all <= nr)
-		return;
-	page_begin(page);
-	page_phrase(page, "and %zu more: cprof report quality", all - nr);
-	page_end(page);
+	for (size_t i = 0; i < a->notes.nr; i++)
+		say(page, a->notes.at[i], i == 0);
 }

@@ -18,8 +18,8 @@ void section_functions(struct page *page, const struct cpu *cpu, size_t nr);
 /* Nothing for a single process. */
 void section_processes(struct page *page, const struct analysis *analysis);
 
-/* What is not in the clean, in at most nr lines, and what cprof cost. */
-void section_quality(struct page *page, const struct analysis *analysis, size_t nr);
+/* What cprof cost, and what is not in the clean. */
+void section_quality(struct page *page, const struct analysis *analysis);
 
 /* Everything that is not in the clean, and what it means. */
 void section_ledger(struct page *page, const struct analysis *analysis);

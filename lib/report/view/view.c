@@ -13,7 +13,6 @@
 #define FEW_FUNCTIONS 10
 #define FEW_SITES 5
 #define FEW_BUSY 3
-#define FEW_LINES 5
 #define SCREENFUL 40
 #define SCREENFUL_OF_STACKS 10
 #define BRIEF 3
@@ -99,7 +98,7 @@ static void print_summary(struct page *page, const struct analysis *a)
 	print_top_sites(page, a, FEW_SITES, FEW_BUSY);
 	section_processes(page, a);
 	page_blank(page);
-	section_quality(page, a, FEW_LINES);
+	section_quality(page, a);
 	print_pointers(page);
 }
 
@@ -110,7 +109,7 @@ static void print_brief(struct page *page, const struct analysis *a)
 	section_functions(page, &a->cpu, page_limit(page, few_functions(page, a), BRIEF));
 	section_heap(page, &a->heap);
 	print_top_sites(page, a, BRIEF, 0);
-	section_quality(page, a, BRIEF);
+	section_quality(page, a);
 }
 
 /* --- one side --- */
@@ -125,7 +124,7 @@ static void print_functions(struct page *page, const struct analysis *a)
 	section_functions(page, &a->cpu, shown);
 	section_more(page, &a->cpu.functions, shown);
 	page_blank(page);
-	section_quality(page, a, FEW_LINES);
+	section_quality(page, a);
 }
 
 static void print_heap(struct page *page, const struct analysis *a)
@@ -138,7 +137,7 @@ static void print_heap(struct page *page, const struct analysis *a)
 	stacks_at_peak(page, &a->heap.sites, shown);
 	page_blank(page);
 	section_more(page, &a->heap.sites, shown);
-	section_quality(page, a, FEW_LINES);
+	section_quality(page, a);
 }
 
 static void print_leaks(struct page *page, const struct analysis *a)
@@ -151,7 +150,7 @@ static void print_leaks(struct page *page, const struct analysis *a)
 	stacks_live(page, &a->leaks, shown);
 	page_blank(page);
 	section_more(page, &a->leaks, shown);
-	section_quality(page, a, FEW_LINES);
+	section_quality(page, a);
 }
 
 static void print_quality(struct page *page, const struct analysis *a)
