@@ -148,7 +148,6 @@ static int run_command(const struct command *command, int argc, char **argv)
 
 	usage_status = command->usage_status;
 	argp_err_exit_status = command->usage_status;
-	argp_program_version_hook = version_hook;
 	argv[0] = name;
 	status = command->run(argc, argv);
 	free(name);

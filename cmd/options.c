@@ -11,20 +11,33 @@
 #include "base/suggest.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/version.h"
 
-enum { OPTION_COLOR = 0x1000, OPTION_DEBUG };
+enum { OPTION_COLOR = 0x1000, OPTION_DEBUG, OPTION_USAGE };
 
 static const char *const color_modes[] = { "auto", "always", "never", NULL };
 
+/* One line of help for all of them: the screen belongs to the command's own. */
 static const struct argp_option common_table[] = {
-	{ "quiet", 'q', NULL, 0, "Print errors only", -2 },
-	{ "verbose", 'v', NULL, 0, "Say more about what is done", -2 },
-	{ "color", OPTION_COLOR, "WHEN", 0, "auto, always or never", -2 },
-	{ "debug", OPTION_DEBUG, "DOMAINS", 0, "Diagnostics of cprof itself: all, or some parts",
+	{ "-q -v -h --color --debug", 0, NULL, OPTION_DOC | OPTION_NO_USAGE, "As in every command",
 	  -2 },
-	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -2 },
+	{ "quiet", 'q', NULL, OPTION_HIDDEN, NULL, -2 },
+	{ "verbose", 'v', NULL, OPTION_HIDDEN, NULL, -2 },
+	{ "color", OPTION_COLOR, "WHEN", OPTION_HIDDEN, NULL, -2 },
+	{ "debug", OPTION_DEBUG, "LIST", OPTION_HIDDEN, NULL, -2 },
+	{ "help", 'h', NULL, OPTION_HIDDEN, NULL, -2 },
+	{ NULL, '?', NULL, OPTION_HIDDEN, NULL, -2 },
+	{ "usage", OPTION_USAGE, NULL, OPTION_HIDDEN, NULL, -2 },
+	{ "version", 'V', NULL, OPTION_HIDDEN, NULL, -2 },
 	{ 0 },
 };
+
+/* The format is set where the process ends: not for a program that is started. */
+static void print_help(struct argp_state *state, unsigned int what)
+{
+	setenv("ARGP_HELP_FMT", "no-dup-args-note", 0);
+	argp_state_help(state, stdout, what);
+}
 
 static error_t parse_common(int key, char *argument, struct argp_state *state)
 {
@@ -38,8 +51,15 @@ static error_t parse_common(int key, char *argument, struct argp_state *state)
 		options->verbose = true;
 		return 0;
 	case 'h':
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+	case '?':
+		print_help(state, ARGP_HELP_STD_HELP);
 		return 0;
+	case OPTION_USAGE:
+		print_help(state, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
+		return 0;
+	case 'V':
+		version_print(stdout);
+		exit(0);
 	case OPTION_COLOR:
 		options->color =
 			(enum color_mode)option_choice(state, "--color", argument, color_modes);
@@ -53,12 +73,6 @@ static error_t parse_common(int key, char *argument, struct argp_state *state)
 
 static const struct argp common_parser = { .options = common_table, .parser = parse_common };
 const struct argp_child options_common[] = { { &common_parser, 0, NULL, 0 }, { 0 } };
-
-char *options_help_filter(int key, const char *text, void *input)
-{
-	(void)input;
-	return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)text;
-}
 
 static void reject_domains(const char *domains)
 {
@@ -78,7 +92,7 @@ static void reject_domains(const char *domains)
 void options_parse(const struct argp *parser, int argc, char **argv, void *input,
 		   const struct common_options *common)
 {
-	argp_parse(parser, argc, argv, ARGP_IN_ORDER, NULL, input);
+	argp_parse(parser, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, input);
 	if (common->debug && log_enable(common->debug) < 0)
 		reject_domains(common->debug);
 }

@@ -16,8 +16,7 @@
  *			options->limit = option_unsigned(state, "--limit", argument, 1, UINT_MAX);
  *		...
  *	}
- *	static const struct argp parser = { table, parse, "[VIEW] [FILE]", doc, options_common,
- *					    options_help_filter };
+ *	static const struct argp parser = { ..., .children = options_common };
  *
  * Parsing has no effects; options_parse() applies --debug afterwards.  Arguments arrive in
  * order; a parser for whom the rest belongs to a program takes it at its first ARGP_KEY_ARG:
@@ -43,9 +42,6 @@ struct common_options {
 };
 
 extern const struct argp_child options_common[];
-/* Drops argp's note that long options take the arguments of short ones. */
-char *options_help_filter(int key, const char *text, void *input);
-
 /* argp_parse() with ARGP_IN_ORDER; common is part of input. */
 void options_parse(const struct argp *parser, int argc, char **argv, void *input,
 		   const struct common_options *common);

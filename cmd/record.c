@@ -198,9 +198,11 @@ static void print_summary(const struct record_options *options, const char *path
 
 int cmd_record(int argc, char **argv)
 {
-	static const struct argp parser = { table, parse,	   "PROG [ARG...]",
-					    doc,   options_common, options_help_filter,
-					    NULL };
+	static const struct argp parser = { .options = table,
+					    .parser = parse,
+					    .args_doc = "[--] PROG [ARG...]",
+					    .doc = doc,
+					    .children = options_common };
 	struct record_options options = { .config = { .output = "cprof.data",
 						      .message = print_message } };
 	struct error err = ERROR_INIT;

@@ -61,7 +61,6 @@ static const char doc[] =
 	"  leaks       what was never freed, by stack\n"
 	"  quality     what was not measured as it should be\n"
 	"FILE is " DEFAULT_FILE " if not given; a file named like a view is ./heap.\n"
-	"\n"
 	"example: cprof report functions --sort total --limit 20";
 
 static size_t parse_limit(struct argp_state *state, const char *value)
@@ -133,7 +132,6 @@ static const struct argp parser = {
 	.args_doc = "[VIEW] [FILE]",
 	.doc = doc,
 	.children = options_common,
-	.help_filter = options_help_filter,
 };
 
 /* --- operands --- */

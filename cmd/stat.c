@@ -18,10 +18,10 @@ struct stat_options {
 enum { OPTION_PMU = 1, OPTION_JSON };
 
 static const struct argp_option table[] = {
-	{ "pmu", OPTION_PMU, NULL, 0, "All generic hardware events, not only the usual four", 0 },
+	{ "pmu", OPTION_PMU, NULL, 0, "All hardware events that have a generic name", 0 },
 	{ "repeat", 'r', "N", 0, "Run the program N times: mean and deviation", 0 },
 	{ "json", OPTION_JSON, NULL, 0, "Write JSON", 0 },
-	{ "output", 'o', "FILE", 0, "Write to FILE (-: standard output) instead of stderr", 0 },
+	{ "output", 'o', "FILE", 0, "Write to FILE, -: standard output (stderr)", 0 },
 	{ 0 },
 };
 
@@ -68,12 +68,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-static const struct argp parser = { .options = table,
-				    .parser = parse,
-				    .args_doc = "[--] PROGRAM [ARGUMENT...]",
-				    .doc = doc,
-				    .children = options_common,
-				    .help_filter = options_help_filter };
+static const struct argp parser = {
+	.options = table,
+	.parser = parse,
+	.args_doc = "[--] PROG [ARG...]",
+	.doc = doc,
+	.children = options_common,
+};
 
 static FILE *open_output(const char *path, struct error *err)
 {

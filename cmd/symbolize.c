@@ -64,7 +64,6 @@ static const struct argp parser = {
 	       "example:\n"
 	       "  apt-get install libc6-dbg && cprof symbolize cprof.data",
 	.children = options_common,
-	.help_filter = options_help_filter,
 };
 
 static bool is_long(const struct timespec *started)

@@ -21,9 +21,3 @@ void version_print(FILE *out)
 		fprintf(out, "%-4s %-10s %s\n", optional[i].in ? "with" : "no", optional[i].library,
 			optional[i].use);
 }
-
-void version_hook(FILE *out, struct argp_state *state)
-{
-	(void)state;
-	version_print(out);
-}

@@ -7,10 +7,7 @@
 
 #include <stdio.h>
 
-struct argp_state;
-
 /* "cprof 0.1.0", then what may be absent in a build and whether it is in. */
 void version_print(FILE *out);
-void version_hook(FILE *out, struct argp_state *state);
 
 #endif
