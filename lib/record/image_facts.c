@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/image_facts.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -97,8 +98,13 @@ static void look_into_executable(struct image_facts *facts, const char *proc)
 {
 	char *path = xasprintf("%s/exe", proc);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	const char *reason = fd < 0 ? NULL : find_untracked_reason(fd);
+	const char *reason = NULL;
 
+	if (fd >= 0)
+		reason = find_untracked_reason(fd);
+	else if (errno == EACCES)
+		reason = "set-uid, set-gid, with capabilities or not readable: perf does not "
+			 "follow it and its loader takes no LD_PRELOAD";
 	if (reason)
 		facts->untracked_reason = xstrdup(reason);
 	if (fd >= 0)
