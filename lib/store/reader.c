@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/reader.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/arena.h"
@@ -15,24 +11,13 @@
 #include "store/check.h"
 #include "store/columns.h"
 #include "store/database.h"
-#include "store/header.h"
+#include "store/input.h"
 #include "store/load.h"
-#include "store/place.h"
-#include "store/schema.h"
-#include "store/snapshot.h"
-
-/* Steps of SQLite's machine: about one per byte of a row.  Only a file that was made to keep us
- * busy needs more. */
-#define STEPS_AT_LEAST 10000000
-#define STEPS_PER_BYTE 8
-#define STEPS_A_CALL 10000
 
 struct reader {
 	struct profile profile; /* what the user sees */
-	sqlite3 *db;
+	struct input input;
 	struct arena arena;
-	int64_t size_bytes; /* of the file as SQLite has checked it */
-	int64_t steps_left;
 	int64_t last_sample; /* rowid */
 	VEC(const char *) arguments;
 };
@@ -44,8 +29,8 @@ static struct reader *reader_of(const struct profile *profile)
 
 static struct load load_of(struct reader *reader)
 {
-	return (struct load){ reader->db, reader->profile.path, &reader->arena,
-			      reader->size_bytes };
+	return (struct load){ reader->input.db, reader->profile.path, &reader->arena,
+			      reader->input.size_bytes };
 }
 
 /* A table of the profile, and where its rows go. */
@@ -181,9 +166,9 @@ static int read_meta(struct reader *reader, sqlite3_stmt *statement, struct erro
 static int prepare(struct reader *reader, const char *sql, sqlite3_stmt **statement,
 		   struct error *err)
 {
-	if (sqlite3_prepare_v2(reader->db, sql, -1, statement, NULL) == SQLITE_OK)
+	if (sqlite3_prepare_v2(reader->input.db, sql, -1, statement, NULL) == SQLITE_OK)
 		return 0;
-	return database_error(reader->db, reader->profile.path, "read", err);
+	return database_error(reader->input.db, reader->profile.path, "read", err);
 }
 
 /* Hands each row to read_row() until one is wrong. */
@@ -256,141 +241,18 @@ static int load_all(struct reader *reader, struct error *err)
 	return ret;
 }
 
-static int spend_steps(void *context)
-{
-	struct reader *reader = context;
-
-	reader->steps_left -= STEPS_A_CALL;
-	return reader->steps_left < 0;
-}
-
-static void limit_steps(struct reader *reader)
-{
-	reader->steps_left = STEPS_AT_LEAST + STEPS_PER_BYTE * reader->size_bytes;
-	sqlite3_progress_handler(reader->db, STEPS_A_CALL, spend_steps, reader);
-}
-
-static int read_size(struct reader *reader, sqlite3_stmt *statement, struct error *err)
-{
-	(void)err;
-	reader->size_bytes = sqlite3_column_int64(statement, 0);
-	return 0;
-}
-
 /* All from one transaction: a recorder may commit in between. */
 static int load_profile(struct reader *reader, struct error *err)
 {
-	int ret = schema_check(reader->db, reader->profile.path, err);
+	int ret = input_open(&reader->input, reader->profile.path, err);
 
-	if (!ret)
-		ret = read_each(reader,
-				"SELECT page_count * page_size"
-				" FROM pragma_page_count, pragma_page_size",
-				read_size, err);
-	limit_steps(reader);
 	if (!ret)
 		ret = load_all(reader, err);
-	sqlite3_exec(reader->db, "COMMIT", NULL, NULL, NULL);
-	return ret;
-}
-
-static int explain_open(const char *path, struct error *err)
-{
-	if (errno != ENOENT)
-		return error_errno(err, errno, "open %s", path);
-	error_errno(err, ENOENT, "open %s", path);
-	return error_hint(err, "record one with: cprof record PROGRAM");
-}
-
-static int check_file(struct reader *reader, int fd, struct error *err)
-{
-	const char *path = reader->profile.path;
-	struct stat status;
-
-	if (fstat(fd, &status) < 0)
-		return error_errno(err, errno, "stat %s", path);
-	if (S_ISDIR(status.st_mode))
-		return error_errno(err, EISDIR, "open %s", path);
-	if (!S_ISREG(status.st_mode))
-		return error_set(err, ERR_FORMAT, "%s is not a regular file", path);
-
-	reader->profile.in_progress = place_is_held(fd);
-	return header_check(fd, path, err);
-}
-
-/* Before SQLite opens it: closing any descriptor of a file drops the process's locks on it. */
-static int check_before(struct reader *reader, struct error *err)
-{
-	const char *path = reader->profile.path;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int ret;
-
-	if (fd < 0)
-		return explain_open(path, err);
-	ret = check_file(reader, fd, err);
-	close(fd);
-	return ret;
-}
-
-/* Takes the read lock, by which SQLite finds out whether there is something to roll back. */
-static int begin(struct reader *reader)
-{
-	limit_steps(reader);
-	return sqlite3_exec(reader->db, "BEGIN; SELECT count(*) FROM sqlite_master", NULL, NULL,
-			    NULL);
-}
-
-static int begin_in_copy(struct reader *reader, struct error *err)
-{
-	int ret;
-
-	sqlite3_close(reader->db);
-	reader->db = NULL;
-	ret = snapshot_open(&reader->db, reader->profile.path, err);
-	if (!ret && begin(reader) != SQLITE_OK)
-		ret = database_error(reader->db, reader->profile.path, "read", err);
-	return ret;
-}
-
-static int open_profile(struct reader *reader, struct error *err)
-{
-	const char *path = reader->profile.path;
-	int ret = check_before(reader, err);
-
 	if (!ret)
-		ret = database_open(&reader->db, path, SQLITE_OPEN_READONLY, err);
-	if (ret < 0)
-		return ret;
-	if (begin(reader) == SQLITE_OK)
-		return 0;
-	if (sqlite3_extended_errcode(reader->db) == SQLITE_READONLY_ROLLBACK)
-		return begin_in_copy(reader, err);
-	return database_error(reader->db, path, "read", err);
-}
-
-static bool is_truncated(int fd, const char *path, off_t *size, struct header *header)
-{
-	struct stat status;
-
-	if (fstat(fd, &status) < 0 || header_read(header, fd, path, NULL) < 0)
-		return false;
-	*size = status.st_size;
-	return header->ours && header->size_bytes > (uint64_t)status.st_size;
-}
-
-/* "truncated" says more than what SQLite thinks of it. */
-static int explain_truncated(const char *path, int ret, struct error *err)
-{
-	int fd = ret == ERR_FORMAT ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-	struct header header;
-	off_t size;
-
-	if (fd < 0)
-		return ret;
-	if (is_truncated(fd, path, &size, &header))
-		error_set(err, ERR_FORMAT, "%s is truncated: %lld of %llu bytes", path,
-			  (long long)size, (unsigned long long)header.size_bytes);
-	close(fd);
+		input_end(&reader->input);
+	else
+		ret = input_explain(reader->profile.path, ret, err);
+	reader->profile.in_progress = reader->input.in_progress;
 	return ret;
 }
 
@@ -401,11 +263,8 @@ int profile_open(struct profile **profile, const char *path, struct error *err)
 
 	reader->profile.path = arena_strdup(&reader->arena, path);
 	reader->profile.run.exit_status = -1;
-	ret = open_profile(reader, err);
-	if (!ret)
-		ret = load_profile(reader, err);
+	ret = load_profile(reader, err);
 	if (ret < 0) {
-		ret = explain_truncated(path, ret, err);
 		profile_free(&reader->profile);
 		reader = NULL;
 	}
@@ -425,7 +284,7 @@ void profile_free(struct profile *profile)
 	free(profile->first_frame);
 	free(profile->meta);
 	vec_free(&reader->arguments);
-	sqlite3_close(reader->db);
+	input_close(&reader->input);
 	arena_release(&reader->arena);
 	free(reader);
 }
@@ -477,7 +336,7 @@ int profile_each_sample(const struct profile *profile,
 	int ret = load_prepare(&load, &table_sample, "WHERE rowid <= ? ORDER BY time_us",
 			       &statement, err);
 
-	limit_steps(reader);
+	input_limit(&reader->input);
 	sqlite3_bind_int64(statement, 1, reader->last_sample);
 	while (!ret && (ret = load_step(&load, statement, err)) > 0)
 		ret = use_sample(reader, statement, where++, use, context, err);

@@ -378,7 +378,7 @@ def test_a_recorder_killed_within_a_commit_leaves_what_it_had(nobody, runner, re
     writer = sqlite3.connect(profile.path, isolation_level=None)
     writer.executescript("PRAGMA cache_size = 1; PRAGMA synchronous = OFF; BEGIN;"
                          "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
-                         "INSERT OR REPLACE INTO quality SELECT 'lost', i, i || ' rows that never were' FROM n")
+                         "INSERT INTO quality(kind, count, detail) SELECT 'lost', i, i || ' rows that never were' FROM n")
     folder = nobody.folder
     for suffix in ("", "-journal"):
         data = (profile.path.parent / f"cprof.data{suffix}").read_bytes()

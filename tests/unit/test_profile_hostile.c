@@ -391,7 +391,8 @@ Test(profile_hostile, pages_that_repeat_themselves_are_not_read_for_ever)
 	size_t nr;
 
 	change("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)"
-	       " INSERT INTO quality SELECT 'lost', i, printf('%060d', i) FROM n");
+	       " INSERT INTO quality(kind, count, detail) SELECT 'lost', i, printf('%060d', i) "
+	       "FROM n");
 	cr_assert(survives("p"));
 
 	unsigned char *bytes = read_bytes("p", &nr);
