@@ -38,7 +38,14 @@ static int bind_unless(sqlite3_stmt *statement, int index, int64_t value, int64_
 			       : sqlite3_bind_int64(statement, index, value);
 }
 
-int column_bind(sqlite3_stmt *statement, int index, const struct column *column, const void *row)
+static int bind_file(sqlite3_stmt *statement, int index, const char *path, struct intern *files)
+{
+	return path ? sqlite3_bind_int64(statement, index, intern_add(files, path))
+		    : sqlite3_bind_null(statement, index);
+}
+
+int column_bind(sqlite3_stmt *statement, int index, const struct column *column, const void *row,
+		struct intern *files)
 {
 	const char *field = (const char *)row + column->offset;
 
@@ -69,6 +76,8 @@ int column_bind(sqlite3_stmt *statement, int index, const struct column *column,
 		return text_bind(statement, index, AS(char *) ? AS(char *) : "");
 	case COLUMN_TEXT_OR_NULL:
 		return text_bind(statement, index, AS(char *));
+	case COLUMN_FILE:
+		return bind_file(statement, index, AS(char *), files);
 	case COLUMN_WORD:
 		return text_bind(statement, index, column->words.word(AS(unsigned int)));
 	case COLUMN_REF:
@@ -131,6 +140,7 @@ static const char *set_absent(const struct column *column, char *field)
 		*(uint32_t *)field = 0;
 		return NULL;
 	case COLUMN_TEXT_OR_NULL:
+	case COLUMN_FILE:
 		*(const char **)field = NULL;
 		return NULL;
 	default:
@@ -161,8 +171,16 @@ static const char *set_text(char *field, const char *text)
 	return text ? NULL : "is not text";
 }
 
+static const char *set_file(char *field, int64_t id, const struct texts *texts)
+{
+	if (id < 0 || (uint64_t)id >= texts->nr_files)
+		return "refers to nothing";
+	*(const char **)field = texts->files[id].path;
+	return NULL;
+}
+
 const char *column_read(sqlite3_stmt *statement, int index, const struct column *column, void *row,
-			struct arena *arena)
+			const struct texts *texts)
 {
 	int type = sqlite3_column_type(statement, index);
 	char *field = (char *)row + column->offset;
@@ -173,7 +191,7 @@ const char *column_read(sqlite3_stmt *statement, int index, const struct column 
 	switch (column->type) {
 	case COLUMN_TEXT:
 	case COLUMN_TEXT_OR_NULL:
-		return set_text(field, text_read(statement, index, arena));
+		return set_text(field, text_read(statement, index, texts->arena));
 	case COLUMN_WORD:
 		return set_word(column, field, (const char *)sqlite3_column_text(statement, index));
 	case COLUMN_DOUBLE:
@@ -183,6 +201,8 @@ const char *column_read(sqlite3_stmt *statement, int index, const struct column 
 	default:
 		if (type != SQLITE_INTEGER)
 			return "is not an integer";
+		if (column->type == COLUMN_FILE)
+			return set_file(field, sqlite3_column_int64(statement, index), texts);
 		return set_integer(column, field, sqlite3_column_int64(statement, index));
 	}
 }

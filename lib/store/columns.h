@@ -5,11 +5,12 @@
  * One description for both directions, so that what the writer puts in is what the reader gets
  * out:
  *
- *	column_bind(statement, index, column, row);		// writing
- *	why = column_read(statement, index, column, row, arena);	// reading; NULL: fine
+ *	column_bind(statement, index, column, row, &files);		// writing
+ *	why = column_read(statement, index, column, row, &texts);	// reading; NULL: fine
  *
  * In the file what is not there is NULL (an id that is none, a time that is not known, a line of
- * 0), enums are words, and text that is not UTF-8 is a BLOB.
+ * 0), enums are words, and text that is not UTF-8 is a BLOB.  Names of source files, of which
+ * there are few in many rows, are in a table of their own.
  */
 #ifndef STORE_COLUMNS_H
 #define STORE_COLUMNS_H
@@ -18,6 +19,7 @@
 #include <stddef.h>
 
 #include "base/arena.h"
+#include "base/intern.h"
 
 enum column_type {
 	COLUMN_U32,
@@ -32,6 +34,7 @@ enum column_type {
 	COLUMN_BOOL,
 	COLUMN_TEXT,
 	COLUMN_TEXT_OR_NULL,
+	COLUMN_FILE, /* text or NULL; the id of a row of table_file */
 	COLUMN_WORD, /* an enum, as its word */
 	COLUMN_KIND, /* an enum, as its number: where there are very many rows */
 	/* uint32_t: */
@@ -63,18 +66,34 @@ struct table {
 	size_t nr_columns;
 };
 
-/* Each has its struct's name; meta is profile_run, a row for each field. */
-extern const struct table table_meta, table_event, table_process, table_thread, table_module,
-	table_address, table_stack, table_sample, table_total, table_heap, table_heap_site,
-	table_function, table_frame, table_quality;
+struct file {
+	uint32_t id;
+	const char *path;
+};
 
-/* An SQLite code.  Text is not copied: it must stay until the statement is reset. */
-int column_bind(sqlite3_stmt *statement, int index, const struct column *column, const void *row);
+/* Where text is when it is read. */
+struct texts {
+	struct arena *arena;
+	const struct file *files;
+	size_t nr_files;
+};
+
+/* Each has its struct's name; meta is profile_run, a row for each field. */
+extern const struct table table_meta, table_file, table_event, table_process, table_thread,
+	table_module, table_address, table_stack, table_sample, table_total, table_heap,
+	table_heap_site, table_function, table_frame, table_quality;
+
+/*
+ * An SQLite code.  Text is not copied: it must stay until the statement is reset.  A file that is
+ * new in files needs a row in table_file; files may be NULL where there is no COLUMN_FILE.
+ */
+int column_bind(sqlite3_stmt *statement, int index, const struct column *column, const void *row,
+		struct intern *files);
 
 /* Fills the field.  NULL, or what is wrong with the value; ids are not checked against each other.
  */
 const char *column_read(sqlite3_stmt *statement, int index, const struct column *column, void *row,
-			struct arena *arena);
+			const struct texts *texts);
 
 /* Text or, if it is not UTF-8, a BLOB; NULL is NULL. */
 int text_bind(sqlite3_stmt *statement, int index, const char *text);

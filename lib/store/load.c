@@ -58,7 +58,7 @@ int load_row(const struct load *load, sqlite3_stmt *statement, const struct tabl
 {
 	for (size_t i = 0; i < table->nr_columns; i++) {
 		const struct column *column = &table->columns[i];
-		const char *why = column_read(statement, i, column, row, load->arena);
+		const char *why = column_read(statement, i, column, row, load->texts);
 
 		if (!why)
 			why = check_id(column, row, where);

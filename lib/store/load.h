@@ -2,7 +2,7 @@
 /*
  * load - the rows of one table, checked as far as one table can be.
  *
- *	struct load load = { .db = db, .path = path, .arena = &arena, .size_bytes = size };
+ *	struct load load = { .db = db, .path = path, .texts = &texts, .size_bytes = size };
  *	struct loaded rows = { 0 };
  *
  *	load_table(&load, &table_thread, "id", &rows, &err);	// ERR_FORMAT if a value is wrong
@@ -15,14 +15,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "base/error.h"
 #include "store/columns.h"
 
 struct load {
 	sqlite3 *db;
-	const char *path;    /* for messages */
-	struct arena *arena; /* for text */
+	const char *path; /* for messages */
+	const struct texts *texts;
 	uint64_t size_bytes; /* of the file: rows that do not fit are not there */
 };
 

@@ -18,6 +18,8 @@ struct reader {
 	struct profile profile; /* what the user sees */
 	struct input input;
 	struct arena arena;
+	struct loaded files; /* of struct file */
+	struct texts texts;
 	int64_t last_sample; /* rowid */
 	VEC(const char *) arguments;
 };
@@ -29,7 +31,7 @@ static struct reader *reader_of(const struct profile *profile)
 
 static struct load load_of(struct reader *reader)
 {
-	return (struct load){ reader->input.db, reader->profile.path, &reader->arena,
+	return (struct load){ reader->input.db, reader->profile.path, &reader->texts,
 			      reader->input.size_bytes };
 }
 
@@ -152,9 +154,9 @@ static int read_meta(struct reader *reader, sqlite3_stmt *statement, struct erro
 	if (!key)
 		why = "is NULL";
 	else if (column)
-		why = column_read(statement, 1, column, &profile->run, &reader->arena);
+		why = column_read(statement, 1, column, &profile->run, &reader->texts);
 	else if (!strcmp(key, symbolized_column.name))
-		why = column_read(statement, 1, &symbolized_column, profile, &reader->arena);
+		why = column_read(statement, 1, &symbolized_column, profile, &reader->texts);
 	else
 		add_meta(profile, key, text_read(statement, 1, &reader->arena));
 
@@ -226,10 +228,23 @@ static int read_last_sample(struct reader *reader, sqlite3_stmt *statement, stru
 	return 0;
 }
 
+/* What other rows name by id only for lack of room. */
+static int load_files(struct reader *reader, struct error *err)
+{
+	struct load load = load_of(reader);
+	int ret = load_table(&load, &table_file, "id", &reader->files, err);
+
+	reader->texts.files = reader->files.at;
+	reader->texts.nr_files = reader->files.nr;
+	return ret;
+}
+
 static int load_all(struct reader *reader, struct error *err)
 {
 	int ret = read_each(reader, "SELECT key, value FROM meta ORDER BY key", read_meta, err);
 
+	if (!ret)
+		ret = load_files(reader, err);
 	for (size_t i = 0; !ret && i < ARRAY_SIZE(parts); i++)
 		ret = load_part(reader, &parts[i], err);
 	if (!ret)
@@ -263,6 +278,7 @@ int profile_open(struct profile **profile, const char *path, struct error *err)
 
 	reader->profile.path = arena_strdup(&reader->arena, path);
 	reader->profile.run.exit_status = -1;
+	reader->texts.arena = &reader->arena;
 	ret = load_profile(reader, err);
 	if (ret < 0) {
 		profile_free(&reader->profile);
@@ -281,6 +297,7 @@ void profile_free(struct profile *profile)
 
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		free(*rows_of(reader, &parts[i]));
+	free(reader->files.at);
 	free(profile->first_frame);
 	free(profile->meta);
 	vec_free(&reader->arguments);

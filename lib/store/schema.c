@@ -173,6 +173,11 @@ const struct schema_object schema_tables[] = {
 	  "  lifetime_blocks INTEGER NOT NULL,    -- their number\n"
 	  "  PRIMARY KEY(process, stack, allocator)\n"
 	  ") WITHOUT ROWID" },
+	{ "file", "CREATE TABLE file(\n"
+		  "  -- Names of source files.\n"
+		  "  id INTEGER PRIMARY KEY,\n"
+		  "  path TEXT NOT NULL\n"
+		  ")" },
 	{ "function",
 	  "CREATE TABLE function(\n"
 	  "  -- After symbolization (meta.symbolized is 1).\n"
@@ -181,7 +186,7 @@ const struct schema_object schema_tables[] = {
 	  "  name TEXT NOT NULL,         -- demangled; libfoo.so.1+0x2a340 where nameless\n"
 	  "  linkage_name TEXT,          -- as in the file; NULL: the same\n"
 	  "  has_name INTEGER NOT NULL,  -- 0: only the address is known\n"
-	  "  file TEXT,                  -- of the declaration\n"
+	  "  file INTEGER,               -- of the declaration\n"
 	  "  line INTEGER\n"
 	  ")" },
 	{ "frame",
@@ -191,7 +196,7 @@ const struct schema_object schema_tables[] = {
 	  "  address INTEGER NOT NULL,\n"
 	  "  depth INTEGER NOT NULL,\n"
 	  "  function INTEGER NOT NULL,\n"
-	  "  file TEXT,               -- of the code at this address, at this depth\n"
+	  "  file INTEGER,            -- of the code at this address, at this depth\n"
 	  "  line INTEGER,\n"
 	  "  PRIMARY KEY(address, depth)\n"
 	  ") WITHOUT ROWID" },

@@ -70,6 +70,13 @@ const struct table table_meta = {
 };
 #undef ROW
 
+#define ROW struct file
+const struct table table_file = {
+	"file",
+	COLUMNS(ROW, FIELD(id, ID), FIELD(path, TEXT)),
+};
+#undef ROW
+
 #define ROW struct profile_event
 const struct table table_event = {
 	"event",
@@ -186,7 +193,7 @@ const struct table table_heap_site = {
 const struct table table_function = {
 	"function",
 	COLUMNS(ROW, FIELD(id, ID), REF(module, REF, table_module), FIELD(name, TEXT),
-		FIELD(linkage_name, TEXT_OR_NULL), FIELD(has_name, BOOL), FIELD(file, TEXT_OR_NULL),
+		FIELD(linkage_name, TEXT_OR_NULL), FIELD(has_name, BOOL), FIELD(file, FILE),
 		FIELD(line, U32_OR_NULL)),
 };
 #undef ROW
@@ -195,8 +202,7 @@ const struct table table_function = {
 const struct table table_frame = {
 	"frame",
 	COLUMNS(ROW, REF(address, REF, table_address), FIELD(depth, U32),
-		REF(function, REF, table_function), FIELD(file, TEXT_OR_NULL),
-		FIELD(line, U32_OR_NULL)),
+		REF(function, REF, table_function), FIELD(file, FILE), FIELD(line, U32_OR_NULL)),
 };
 #undef ROW
 

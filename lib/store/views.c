@@ -53,7 +53,7 @@ const struct schema_object schema_views[] = {
 	  "                               WHERE inner_frame.address = stack.address)\n"
 	  "        GROUP BY function)\n"
 	  "  SELECT function.id AS function, function.name AS name, module.name AS module,\n"
-	  "      function.file AS file, function.line AS line,\n"
+	  "      file.path AS file, function.line AS line,\n"
 	  "      coalesce(self_of.samples, 0) AS samples,\n"
 	  "      coalesce(self_of.weight, 0) AS self_weight,\n"
 	  "      coalesce(self_of.weight, 0) * 1.0 / (SELECT sum(weight) FROM leaf) AS self,\n"
@@ -61,6 +61,7 @@ const struct schema_object schema_views[] = {
 	  "      coalesce(total_of.weight, 0) AS total_weight,\n"
 	  "      coalesce(total_of.weight, 0) * 1.0 / (SELECT sum(weight) FROM leaf) AS total\n"
 	  "    FROM function JOIN module ON module.id = function.module\n"
+	  "      LEFT JOIN file ON file.id = function.file\n"
 	  "      LEFT JOIN self_of ON self_of.function = function.id\n"
 	  "      LEFT JOIN total_of ON total_of.function = function.id\n"
 	  "    ORDER BY self_weight DESC, total_weight DESC, name" },
@@ -76,11 +77,12 @@ const struct schema_object schema_views[] = {
 	  "                             printf('%s+0x%x', module.name, address.value))\n"
 	  "        WHEN 1 THEN '[callers missing]'\n"
 	  "        ELSE printf('… %d frames', address.value) END AS function,\n"
-	  "      module.name AS module, frame.file AS file, frame.line AS line\n"
+	  "      module.name AS module, file.path AS file, frame.line AS line\n"
 	  "    FROM address\n"
 	  "      LEFT JOIN module ON module.id = address.module\n"
 	  "      LEFT JOIN frame ON frame.address = address.id\n"
-	  "      LEFT JOIN function ON function.id = frame.function" },
+	  "      LEFT JOIN function ON function.id = frame.function\n"
+	  "      LEFT JOIN file ON file.id = frame.file" },
 	{ "v_stack",
 	  "CREATE VIEW v_stack AS\n"
 	  "  -- The frames of a stack: depth 0 is the innermost one, as in a debugger; inlined as\n"

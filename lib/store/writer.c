@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/intern.h"
 #include "store/columns.h"
 #include "store/database.h"
 #include "store/place.h"
@@ -22,6 +23,7 @@ enum statement {
 	PUT_TOTAL,
 	PUT_HEAP,
 	PUT_HEAP_SITE,
+	PUT_FILE,
 	PUT_FUNCTION,
 	PUT_FRAME,
 	PUT_QUALITY,
@@ -33,19 +35,21 @@ enum statement {
 };
 
 static const struct table *const tables[NR_PUTS] = {
-	[PUT_EVENT] = &table_event,	  [PUT_PROCESS] = &table_process,
-	[PUT_THREAD] = &table_thread,	  [PUT_MODULE] = &table_module,
-	[PUT_ADDRESS] = &table_address,	  [PUT_STACK] = &table_stack,
-	[PUT_SAMPLE] = &table_sample,	  [PUT_TOTAL] = &table_total,
-	[PUT_HEAP] = &table_heap,	  [PUT_HEAP_SITE] = &table_heap_site,
-	[PUT_FUNCTION] = &table_function, [PUT_FRAME] = &table_frame,
-	[PUT_QUALITY] = &table_quality,
+	[PUT_EVENT] = &table_event,	[PUT_PROCESS] = &table_process,
+	[PUT_THREAD] = &table_thread,	[PUT_MODULE] = &table_module,
+	[PUT_ADDRESS] = &table_address, [PUT_STACK] = &table_stack,
+	[PUT_SAMPLE] = &table_sample,	[PUT_TOTAL] = &table_total,
+	[PUT_HEAP] = &table_heap,	[PUT_HEAP_SITE] = &table_heap_site,
+	[PUT_FILE] = &table_file,	[PUT_FUNCTION] = &table_function,
+	[PUT_FRAME] = &table_frame,	[PUT_QUALITY] = &table_quality,
 };
 
 struct writer {
 	struct place place;
 	sqlite3 *db;
 	sqlite3_stmt *statements[NR_STATEMENTS];
+	struct intern files; /* their ids in the file */
+	uint32_t nr_files;   /* that have their row */
 	bool in_transaction;
 	struct error failure; /* code 0: none */
 };
@@ -103,19 +107,36 @@ static sqlite3_stmt *prepare_put(struct writer *writer, enum statement which)
 	return statement;
 }
 
-static void put(struct writer *writer, enum statement which, const void *row)
+static void run_put(struct writer *writer, enum statement which, const void *row)
 {
-	if (writer->failure.code)
-		return;
-
 	const struct table *table = tables[which];
 	sqlite3_stmt *statement = writer->statements[which];
 
 	if (!statement)
 		statement = prepare_put(writer, which);
 	for (size_t i = 0; i < table->nr_columns; i++)
-		check(writer, column_bind(statement, i + 1, &table->columns[i], row));
+		check(writer,
+		      column_bind(statement, i + 1, &table->columns[i], row, &writer->files));
 	run_statement(writer, statement);
+}
+
+/* Those that a row just put was the first to name. */
+static void put_new_files(struct writer *writer)
+{
+	while (writer->nr_files < writer->files.nr) {
+		uint32_t id = writer->nr_files++;
+		struct file file = { .id = id, .path = intern_text(&writer->files, id) };
+
+		run_put(writer, PUT_FILE, &file);
+	}
+}
+
+static void put(struct writer *writer, enum statement which, const void *row)
+{
+	if (writer->failure.code)
+		return;
+	run_put(writer, which, row);
+	put_new_files(writer);
 }
 
 static int open_database(struct writer *writer, struct error *err)
@@ -191,6 +212,7 @@ static void close_database(struct writer *writer)
 	for (int i = 0; i < NR_STATEMENTS; i++)
 		sqlite3_finalize(writer->statements[i]);
 	sqlite3_close(writer->db);
+	intern_release(&writer->files);
 }
 
 void writer_close(struct writer *writer)
@@ -259,7 +281,7 @@ void writer_put_run(struct writer *writer, const struct profile_run *run)
 		const struct column *column = &table_meta.columns[i];
 		sqlite3_stmt *statement = meta_statement(writer, column->name);
 
-		check(writer, column_bind(statement, 2, column, run));
+		check(writer, column_bind(statement, 2, column, run, NULL));
 		run_statement(writer, statement);
 	}
 }
@@ -363,7 +385,9 @@ void writer_put_quality(struct writer *writer, const struct profile_quality *qua
 
 void writer_clear_symbols(struct writer *writer)
 {
-	run_sql(writer, "DELETE FROM frame; DELETE FROM function;"
+	intern_release(&writer->files);
+	writer->nr_files = 0;
+	run_sql(writer, "DELETE FROM frame; DELETE FROM function; DELETE FROM file;"
 			"DELETE FROM quality WHERE kind IN ('no-symbol', 'no-debug');"
 			"INSERT OR REPLACE INTO meta(key, value) VALUES('symbolized', 1)");
 }

@@ -160,6 +160,8 @@ Test(profile_hostile, ids_that_lead_nowhere_are_refused)
 	assert_change_refused("UPDATE frame SET function = 2", "frame 0: function refers");
 	assert_change_refused("UPDATE frame SET address = 77 WHERE depth = 1",
 			      "frame 2: address refers");
+	assert_change_refused("UPDATE frame SET file = 2", "frame 0: file refers");
+	assert_change_refused("UPDATE function SET file = -1", "function 0: file refers");
 	assert_change_refused("UPDATE total SET stack = stack + 4", "total 0: stack refers");
 	assert_change_refused("UPDATE total SET event = 2", "total 0: event refers");
 	assert_change_refused("UPDATE heap SET process = 5 WHERE process = 1", "heap 1: process");
