@@ -172,16 +172,8 @@ static bool find_by_link(struct search *search, const char *name)
 
 static char *explain(const struct search *search, const char *what)
 {
-	if (search->mismatch)
-		return xasprintf("%s is of another build", search->mismatch);
-	if (search->proof.build_id_size) {
-		char *id = hex(search->proof.build_id, search->proof.build_id_size);
-		char *text = xasprintf("no %s of build id %s installed", what, id);
-
-		free(id);
-		return text;
-	}
-	return xasprintf("no %s installed", what);
+	return search->mismatch ? xasprintf("%s is of another build", search->mismatch)
+				: xasprintf("no %s installed", what);
 }
 
 static bool finish(struct search *search, bool found, const char *what)
@@ -189,6 +181,7 @@ static bool finish(struct search *search, bool found, const char *what)
 	if (!found) {
 		search->found->fd = -1;
 		search->found->reason = explain(search, what);
+		search->found->mismatch = search->mismatch != NULL;
 	}
 	free(search->mismatch);
 	return found;

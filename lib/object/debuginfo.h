@@ -35,7 +35,8 @@ struct debuginfo_query {
 struct debuginfo {
 	int fd; /* -1: not found */
 	char *path;
-	char *reason; /* why not found */
+	char *reason;  /* why not found */
+	bool mismatch; /* there was one, but of another build */
 };
 
 bool debuginfo_find(struct debuginfo *found, const struct debuginfo_query *query);

@@ -61,7 +61,7 @@ static void open_separate(struct binary *binary, const struct binary_where *wher
 static void set_reason(struct binary *binary, const char *what, const char *why)
 {
 	free(binary->reason);
-	binary->reason = why ? xasprintf("%s: %s", what, why) : xstrdup(what);
+	binary->reason = xasprintf("%s: %s", what, why);
 }
 
 /* What dwz moved elsewhere: without it names that refer to it are missing. */
@@ -90,10 +90,10 @@ static void open_dwarf(struct binary *binary, const struct binary_where *where)
 {
 	Elf *elf = has_dwarf(binary->elf) ? binary->elf : binary->separate_elf;
 
-	if (!elf || (elf == binary->separate_elf && !has_dwarf(elf))) {
+	if (!elf && binary->separate.mismatch)
 		set_reason(binary, "no debug information", binary->separate.reason);
+	if (!elf || !has_dwarf(elf))
 		return;
-	}
 	binary->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	if (binary->dwarf)
 		open_shared(binary, where);

@@ -9,8 +9,7 @@
  *	binary_close(&binary);
  *
  * The debug information is in the file itself, or in a separate one (object/debuginfo.h), and
- * parts of it may be in a third that dwz made; all of them are opened here.  binary.reason says
- * what is missing.
+ * parts of it may be in a third that dwz made; all of them are opened here.
  */
 #ifndef SYMBOLIZE_BINARY_H
 #define SYMBOLIZE_BINARY_H
@@ -38,7 +37,8 @@ struct binary {
 	Elf *separate_elf;
 	struct debuginfo shared;
 	Dwarf *dwarf, *shared_dwarf;
-	char *reason; /* why there is no debug information, or what of it is missing; or NULL */
+	char *reason; /* what is wrong with the debug information; NULL: nothing, or there is none
+		       */
 };
 
 /* fd stays the caller's, and must stay open. */

@@ -75,20 +75,15 @@ static uint32_t add_plt_entry(struct elf_source *elf, const struct plt_entry *en
 	return id;
 }
 
-/* Where the code without a name begins: the function of .eh_frame, or the gap between symbols. */
+/* Where the code without a name begins: its function, or the gap between functions and symbols. */
 static uint64_t nameless_start(const struct elf_source *elf, uint64_t address)
 {
-	const struct elf_file *file = &elf->binary.file;
-	uint64_t start = symtab_gap_start(&elf->symtab, address);
+	uint64_t gap = symtab_gap_start(&elf->symtab, address);
 	struct extent extent;
 
-	if (extents_find(&elf->extents, address, &extent))
+	if (extents_find(&elf->extents, address, &extent) || extent.start > gap)
 		return extent.start;
-	for (size_t i = 0; i < file->nr_loads; i++)
-		if (address >= file->loads[i].address && start < file->loads[i].address &&
-		    address - file->loads[i].address < file->loads[i].size)
-			start = file->loads[i].address;
-	return start;
+	return gap;
 }
 
 static uint32_t add_nameless(struct elf_source *elf, uint64_t address)
@@ -289,24 +284,29 @@ static void read_symbols(struct elf_source *elf)
 	plt_read(&elf->plt, binary->elf, &elf->symtab);
 }
 
-static bool only_exported(const struct binary *binary)
+static bool is_stripped(const struct binary *binary)
 {
 	return !binary_has_section(binary->elf, ".symtab") &&
 	       !binary_has_section(binary->elf, ".gnu_debugdata") &&
 	       !(binary->separate_elf && binary_has_section(binary->separate_elf, ".symtab"));
 }
 
+/* Why the names are not all that they could be, and what would help; NULL: they are. */
 static char *explain(const struct elf_source *elf)
 {
 	const struct binary *binary = &elf->binary;
 
-	if (!binary->reason)
-		return NULL;
-	if (binary->dwarf || !only_exported(binary))
+	if (elf->units.nr_split_missing)
+		return xasprintf("split debug information is missing: %zu of %zu .dwo files",
+				 elf->units.nr_split_missing, elf->units.at.nr);
+	if (binary->reason)
 		return xstrdup(binary->reason);
-	return xasprintf("stripped, %s; %s",
-			 elf->symtab.at.nr ? "only exported functions have names" : "no names",
-			 binary->reason);
+	if (binary->dwarf)
+		return elf->units.at.nr ? NULL : xstrdup("debug information unreadable: no units");
+	if (!is_stripped(binary))
+		return xstrdup("no debug information; build with -g");
+	return xasprintf("stripped, %s; install its debug package (-dbgsym, -dbg)",
+			 elf->symtab.at.nr ? "only exported functions have names" : "no names");
 }
 
 static int open_all(struct elf_source *elf, const struct source_request *request, struct error *err)
@@ -369,7 +369,7 @@ static struct source *elf_open(const struct source_request *request)
 
 static enum profile_debug debug_of(const struct elf_source *elf)
 {
-	if (elf->units.at.nr)
+	if (elf->units.at.nr > elf->units.nr_split_missing)
 		return PROFILE_DEBUG_FULL;
 	return elf->symtab.at.nr ? PROFILE_DEBUG_SYMBOLS : PROFILE_DEBUG_NONE;
 }

@@ -6,7 +6,9 @@
  *
  *	extents_read(&extents, fd, &elf_file);
  *	if (extents_find(&extents, address, &extent))
- *		use(extent.start, extent.end);
+ *		use(extent.start, extent.end);		// of the function
+ *	else
+ *		use(extent.start, extent.end);		// of the stretch between two
  *	extents_release(&extents);
  */
 #ifndef SYMBOLIZE_EXTENTS_H
@@ -23,12 +25,18 @@ struct extent {
 };
 
 struct extents {
+	const struct elf_file *file;
 	uint8_t *hdr, *frame;
 	struct unwind_image image;
 };
 
-/* What cannot be read is as if it were not there. */
+/* file has to stay.  What cannot be read is as if it were not there. */
 void extents_read(struct extents *extents, int fd, const struct elf_file *file);
+
+/*
+ * True: the extent is that of the function around the address.  False: no function is known there,
+ * and it is that of the code between the ones that are, or of the whole segment; it may be empty.
+ */
 bool extents_find(const struct extents *extents, uint64_t address, struct extent *extent);
 void extents_release(struct extents *extents);
 

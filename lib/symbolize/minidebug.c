@@ -29,13 +29,14 @@ static void add_symbols(struct symtab *tab, Dwfl_Module *module)
 	int nr = dwfl_module_getsymtab(module);
 	GElf_Sym sym;
 	GElf_Addr address;
+	Elf *elf;
 
 	for (int i = 1; i < nr; i++) {
 		const char *name =
-			dwfl_module_getsym_info(module, i, &sym, &address, NULL, NULL, NULL);
+			dwfl_module_getsym_info(module, i, &sym, &address, NULL, &elf, NULL);
 
-		if (name && GELF_ST_TYPE(sym.st_info) != STT_NOTYPE)
-			symtab_add(tab, &sym, name, false);
+		if (name)
+			symtab_add_from(tab, elf, &sym, name, false);
 	}
 }
 
@@ -55,6 +56,7 @@ struct minidebug *minidebug_read(struct symtab *tab, int fd)
 	}
 	dwfl_report_end(mini->dwfl, NULL, NULL);
 	add_symbols(tab, module);
+	tab->complete = true;
 	return mini;
 }
 

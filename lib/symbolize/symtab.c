@@ -5,13 +5,13 @@
 
 enum { RANK_SPELLING = 24 }; /* bits of a rank that only say how long the name is */
 
-/* Symbols without a type name code only if they are in such a section. */
-static bool in_code(Elf *elf, const GElf_Sym *sym)
+/* The section that a symbol is in, if the code in it is the file's own. */
+static bool find_code_section(Elf *elf, const GElf_Sym *sym, GElf_Shdr *shdr)
 {
-	GElf_Shdr shdr;
 	Elf_Scn *section = sym->st_shndx < SHN_LORESERVE ? elf_getscn(elf, sym->st_shndx) : NULL;
 
-	return section && gelf_getshdr(section, &shdr) && (shdr.sh_flags & SHF_EXECINSTR);
+	return section && gelf_getshdr(section, shdr) && (shdr->sh_flags & SHF_EXECINSTR) &&
+	       shdr->sh_addr + shdr->sh_size >= shdr->sh_addr;
 }
 
 /* "$x", "$d.12": where code and data begin, on ARM and RISC-V.  ".L12": the assembler's own. */
@@ -59,7 +59,8 @@ static uint32_t rank_of(const GElf_Sym *sym, const char *name, bool superseded)
 	       limited(strlen(name), (1 << RANK_SPELLING) - 1);
 }
 
-void symtab_add(struct symtab *tab, const GElf_Sym *sym, const char *name, bool superseded)
+void symtab_add(struct symtab *tab, const GElf_Sym *sym, const char *name, bool superseded,
+		uint64_t section_end)
 {
 	if (!is_code(sym) || !name || !*name || is_mark(name) ||
 	    sym->st_value + sym->st_size < sym->st_value)
@@ -67,6 +68,7 @@ void symtab_add(struct symtab *tab, const GElf_Sym *sym, const char *name, bool 
 	vec_push(&tab->at, (struct symbol){
 				   .start = sym->st_value,
 				   .size = sym->st_size,
+				   .section_end = section_end,
 				   .name = name,
 				   .rank = rank_of(sym, name, superseded),
 			   });
@@ -89,6 +91,15 @@ static bool is_superseded(Elf_Data *versions, int i)
 	return versions && gelf_getversym(versions, i, &version) && (version & 0x8000);
 }
 
+void symtab_add_from(struct symtab *tab, Elf *elf, const GElf_Sym *sym, const char *name,
+		     bool superseded)
+{
+	GElf_Shdr shdr;
+
+	if (is_code(sym) && find_code_section(elf, sym, &shdr))
+		symtab_add(tab, sym, name, superseded, shdr.sh_addr + shdr.sh_size);
+}
+
 static void read_table(struct symtab *tab, Elf *elf, uint32_t type)
 {
 	GElf_Shdr shdr, versym;
@@ -96,12 +107,10 @@ static void read_table(struct symtab *tab, Elf *elf, uint32_t type)
 	Elf_Data *versions = type == SHT_DYNSYM ? find_data(elf, SHT_GNU_versym, &versym) : NULL;
 	GElf_Sym sym;
 
-	for (int i = 1; data && gelf_getsym(data, i, &sym); i++) {
-		if (GELF_ST_TYPE(sym.st_info) == STT_NOTYPE && !in_code(elf, &sym))
-			continue;
-		symtab_add(tab, &sym, elf_strptr(elf, shdr.sh_link, sym.st_name),
-			   is_superseded(versions, i));
-	}
+	tab->complete |= data && type == SHT_SYMTAB;
+	for (int i = 1; data && gelf_getsym(data, i, &sym); i++)
+		symtab_add_from(tab, elf, &sym, elf_strptr(elf, shdr.sh_link, sym.st_name),
+				is_superseded(versions, i));
 }
 
 void symtab_read(struct symtab *tab, Elf *elf)
@@ -121,9 +130,13 @@ static int worse_first(const void *left, const void *right)
 	return strcmp(b->name, a->name);
 }
 
-/* The address of the first symbol above this one's, if it is below limit. */
-static uint64_t next_start(const struct symtab *tab, size_t i, uint64_t limit)
+/* Where a symbol without a size ends: at the next one, or else at the end of what it is in. */
+static uint64_t end_of(const struct symtab *tab, size_t i, const struct extent *extent)
 {
+	uint64_t limit = extent->end;
+
+	if (limit > tab->at.at[i].section_end)
+		limit = tab->at.at[i].section_end;
 	for (size_t next = i + 1; next < tab->at.nr; next++)
 		if (tab->at.at[next].start > tab->at.at[i].start)
 			return tab->at.at[next].start < limit ? tab->at.at[next].start : limit;
@@ -133,12 +146,12 @@ static uint64_t next_start(const struct symtab *tab, size_t i, uint64_t limit)
 static void add_unsized(struct symtab *tab, size_t i, const struct extents *extents)
 {
 	const struct symbol *symbol = &tab->at.at[i];
-	struct extent function;
+	struct extent extent;
 
-	if (segments_find(&tab->sized, symbol->start) == SEGMENT_NONE &&
-	    extents_find(extents, symbol->start, &function))
-		segments_add(&tab->unsized, symbol->start, next_start(tab, i, function.end),
-			     (uint32_t)i);
+	if (segments_find(&tab->sized, symbol->start) != SEGMENT_NONE)
+		return;
+	if (extents_find(extents, symbol->start, &extent) || tab->complete)
+		segments_add(&tab->unsized, symbol->start, end_of(tab, i, &extent), (uint32_t)i);
 }
 
 void symtab_build(struct symtab *tab, const struct extents *extents)

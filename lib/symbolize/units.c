@@ -42,9 +42,12 @@ void units_open(struct units *units, Dwarf *dwarf, const struct elf_file *text)
 	uint8_t type;
 
 	units->text = text;
-	while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, &split) == 0)
-		if (has_code(&die))
-			add_unit(units, &die, &split);
+	while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, &split) == 0) {
+		if (!has_code(&die))
+			continue;
+		add_unit(units, &die, &split);
+		units->nr_split_missing += type == DW_UT_skeleton && !split.addr;
+	}
 	segments_build(&units->segments);
 }
 

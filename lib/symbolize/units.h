@@ -28,6 +28,7 @@ struct units {
 	VEC(uint32_t) without_ranges;
 	struct segments found; /* of those */
 	bool without_ranges_read;
+	size_t nr_split_missing; /* units whose entries are in a .dwo file that is not there */
 };
 
 /* dwarf, and text of the file that has the code, stay the caller's and must stay. */

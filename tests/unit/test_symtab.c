@@ -14,7 +14,7 @@ static void add(struct symtab *tab, uint64_t start, uint64_t size, const char *n
 		.st_shndx = 1,
 	};
 
-	symtab_add(tab, &sym, name, false);
+	symtab_add(tab, &sym, name, false, UINT64_MAX);
 }
 
 static void add_function(struct symtab *tab, uint64_t start, uint64_t size, const char *name)
@@ -112,7 +112,7 @@ Test(symtab, leaves_out_what_is_not_code)
 			       .st_size = 8,
 			       .st_info = GELF_ST_INFO(STB_GLOBAL, STT_FUNC) };
 
-	symtab_add(&tab, &undefined, "undefined", false);
+	symtab_add(&tab, &undefined, "undefined", false, UINT64_MAX);
 	add(&tab, 0x1000, 8, "variable", STB_GLOBAL, STT_OBJECT);
 	add(&tab, 0x1000, 8, "per_thread", STB_GLOBAL, STT_TLS);
 	add(&tab, 0x1000, 8, "file.c", STB_LOCAL, STT_FILE);
