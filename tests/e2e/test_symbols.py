@@ -1,0 +1,552 @@
+# SPDX-License-Identifier: MIT
+"""Names: functions, files, lines and inline chains against llvm-symbolizer; symbols against nm,
+PLT entries against objdump; where debug information is found; damaged files.
+
+The addresses to name are put into a recorded profile, then `cprof symbolize` runs on it.
+"""
+
+import collections
+import json
+import os
+import random
+import re
+import shutil
+import sqlite3
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SOURCES = Path(__file__).resolve().parent.parent / "programs"
+CLONE = r"(\.(part|constprop|isra|cold|lto_priv|llvm|localalias|\d+))+$"
+
+# How names may differ from llvm-symbolizer's, which calls a function by some symbol at its start:
+#   clone        llvm shows which part or variant it is: foo.part.0, foo.cold
+#   alias        another symbol of the same address
+#   version      llvm shows "@@GLIBC_2.34", or one that is superseded
+#   hidden       llvm shows glibc's internal linkage name (__GI_write) of a call that was inlined
+#   no symbol    llvm takes what is neither a function nor in a section of code (gcc's LTO leaves such)
+#   symbol file  without debug information llvm takes the compilation's name for a file
+CLASSES = {"equal", "clone", "alias", "version", "hidden", "nameless", "no symbol", "symbol file"}
+
+
+def output(*command, **options):
+    return subprocess.run([str(c) for c in command], check=True, capture_output=True, text=True, **options).stdout
+
+
+def make(*command, cwd):
+    result = subprocess.run([str(c) for c in command], cwd=cwd, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+
+
+class Frames:
+    """What cprof makes of addresses: {address: [(name, linkage name, file, line), ...]}, innermost first."""
+
+    def __init__(self, profile):
+        self.profile = profile
+        self.at = collections.defaultdict(list)
+        for value, name, linkage, has_name, file, line in profile.sql(
+                "SELECT a.value, f.name, f.linkage_name, f.has_name, r.file, r.line FROM frame r "
+                "JOIN address a ON a.id = r.address JOIN function f ON f.id = r.function "
+                "ORDER BY a.id, r.depth DESC"):
+            raw = (linkage or name) if has_name else ""
+            self.at[value & (2 ** 64 - 1)].append((name, raw, file or "", line or 0))
+        [(self.debug, self.debug_path, self.reason)] = profile.sql("SELECT debug, debug_path, reason FROM module")
+
+    def names(self):
+        return {address: chain[-1][0] for address, chain in self.at.items()}
+
+
+@pytest.fixture
+def resolve(runner, record):
+    """resolve(file, addresses, *options): Frames, from a profile with these addresses only."""
+    def resolve(file, addresses, *options, kind="file", name=None, status=0):
+        profile = record("true", options=["--heap=off", "--no-symbols"])
+        put_addresses(profile.path, str(file), sorted(set(addresses)), kind, name or Path(file).name)
+        result = runner.cprof_run("symbolize", *options, profile.path)
+        assert result.returncode == status, result.stderr
+        return Frames(profile)
+    return resolve
+
+
+def put_addresses(path, file, addresses, kind, name):
+    connection = sqlite3.connect(path)
+    for table in ("sample", "total", "heap", "heap_site", "stack", "address", "frame", "function", "module", "quality"):
+        connection.execute(f"DELETE FROM {table}")
+    connection.execute("INSERT INTO module(id, kind, path, name, open_path, debug) VALUES(0, ?, ?, ?, ?, 'not-tried')",
+                       (kind, file, name, file))
+    signed = [a - 2 ** 64 if a >= 2 ** 63 else a for a in addresses]
+    connection.executemany("INSERT INTO address(id, kind, module, value) VALUES(?, 0, 0, ?)", enumerate(signed))
+    connection.executemany("INSERT INTO stack(id, parent, address) VALUES(?, NULL, ?)",
+                           ((i, i) for i in range(len(addresses))))
+    connection.commit()
+    connection.close()
+
+
+# --- the oracle ---------------------------------------------------------------------------------
+
+def section(path, name):
+    for line in output("readelf", "-SW", path).splitlines():
+        words = line.replace("[ ", "[").split()
+        if len(words) > 5 and words[1] == name:
+            return int(words[3], 16), int(words[5], 16)
+    return None
+
+
+def functions(path):
+    """(address, size) of each function that a symbol table lists."""
+    found = set()
+    for line in output("readelf", "-sW", path).splitlines():
+        words = line.split()
+        if len(words) >= 8 and words[3] in ("FUNC", "IFUNC") and words[6] != "UND" and int(words[2], 0):
+            found.add((int(words[1], 16), int(words[2], 0)))
+    return sorted(found)
+
+
+def pick_addresses(path, nr, listed=None):
+    """A third each: starts of functions, somewhere in functions, anywhere in .text."""
+    random.seed(7)
+    some = random.choices(functions(listed or path), k=nr // 3)
+    more = random.choices(functions(listed or path), k=nr // 3)
+    start, size = section(path, ".text")
+    return ([address for address, _ in some] + [address + random.randrange(length) for address, length in more] +
+            [start + random.randrange(size) for _ in range(nr - 2 * (nr // 3))])
+
+
+def symbols_by_address(*paths):
+    found = collections.defaultdict(set)
+    for path in paths:
+        for option in ([], ["-D"]):
+            lines = subprocess.run(["nm", *option, str(path)], capture_output=True, text=True).stdout.splitlines()
+            for words in map(str.split, lines):
+                if len(words) == 3:
+                    found[int(words[0], 16)].add(words[2].split("@")[0])
+    return list(found.values())
+
+
+def llvm_chains(path, addresses):
+    text = output("llvm-symbolizer", f"--obj={path}", "--output-style=JSON", "--no-demangle", "--inlines",
+                  input="".join(f"{a:#x}\n" for a in addresses))
+    chains = {}
+    for line in text.splitlines():
+        answer = json.loads(line)
+        for entry in answer if isinstance(answer, list) else [answer]:
+            chains[int(entry["Address"], 16)] = [
+                (frame["FunctionName"], frame["FileName"], frame["Line"]) for frame in entry.get("Symbol", [])]
+    return chains
+
+
+def classify_name(ours, theirs, outermost, aliases):
+    if ours == theirs:
+        return "equal" if ours else "nameless"
+    plain = theirs.split("@")[0]
+    if plain == ours:
+        return "version"
+    if re.sub(CLONE, "", plain) == ours:
+        return "clone"
+    if outermost and any(plain in names and ours in {re.sub(CLONE, "", n) for n in names} for names in aliases):
+        return "alias"
+    if theirs.startswith("__GI_"):
+        return "hidden"
+    if outermost and re.fullmatch(r"\w+\.c\.[0-9a-f]{8}", theirs):
+        return "no symbol"
+    return "name"
+
+
+def normal(path):
+    return os.path.normpath(path) if path else ""
+
+
+def classify(ours, theirs, aliases):
+    """The classes of differences between two chains, innermost first."""
+    if len(ours) != len(theirs):
+        return {"chain"}
+    classes = set()
+    for i, ((_, name, file, line), (llvm_name, llvm_file, llvm_line)) in enumerate(zip(ours, theirs)):
+        classes.add(classify_name(name, llvm_name, i == len(ours) - 1, aliases))
+        if not file and not line and len(ours) == 1 and llvm_file and not llvm_line:
+            classes.add("symbol file")
+        elif (normal(file), line) != (normal(llvm_file), llvm_line):
+            classes.add("file or line")
+    return classes
+
+
+def compare(frames, chains, aliases, expected_debug="full"):
+    """Asserts that all differences are of the known classes, and prints how many of each."""
+    counts, examples = collections.Counter(), {}
+    for address, theirs in chains.items():
+        for one in classify(frames.at[address], theirs, aliases):
+            counts[one] += 1
+            examples.setdefault(one, (hex(address), frames.at[address], theirs))
+    print(len(chains), "addresses:", dict(counts.most_common()))
+    assert frames.debug == expected_debug, frames.reason
+    assert set(counts) <= CLASSES, {k: v for k, v in examples.items() if k not in CLASSES}
+    assert counts["equal"] > 0.5 * len(chains)
+
+
+# --- builds -------------------------------------------------------------------------------------
+
+CXX = SOURCES / "symbols.cc"
+RUST = SOURCES / "symbols_rust.rs"
+
+BUILDS = {
+    "gcc": ["g++", "-std=c++17", "-O2", "-g", CXX],
+    "gcc dwarf-4, type units, sections collected": ["g++", "-std=c++17", "-O2", "-gdwarf-4", "-fdebug-types-section",
+                                                    "-ffunction-sections", "-Wl,--gc-sections", CXX],
+    "gcc LTO, not PIE": ["g++", "-std=c++17", "-O2", "-g", "-flto=1", "-no-pie", CXX],
+    "gcc split, compressed": ["g++", "-std=c++17", "-O2", "-g", "-gsplit-dwarf", "-gz", CXX],
+    "clang": ["clang++", "-std=c++17", "-O2", "-g", CXX],
+    "clang LTO, lld": ["clang++", "-std=c++17", "-O2", "-g", "-flto", "-fuse-ld=lld", CXX],
+    "clang split": ["clang++", "-std=c++17", "-O2", "-g", "-gsplit-dwarf", CXX],
+    "clang -O0": ["clang++", "-std=c++17", "-O0", "-g", CXX],
+    "rust legacy": ["rustc", "-O", "-C", "debuginfo=2", RUST],
+    "rust v0": ["rustc", "-O", "-C", "debuginfo=2", "-C", "symbol-mangling-version=v0", RUST],
+}
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_chains_files_and_lines_are_those_of_llvm_symbolizer(build, resolve, need, tmp_path):
+    need.tool("llvm-symbolizer")
+    need.tool(BUILDS[build][0])
+    if "lld" in build:
+        need.tool("ld.lld")
+    make(*BUILDS[build], "-o", "app", cwd=tmp_path)
+    app = tmp_path / "app"
+    addresses = pick_addresses(app, 2000)
+    compare(resolve(app, addresses), llvm_chains(app, addresses), symbols_by_address(app))
+
+
+def build_id(path):
+    return re.search(r"Build ID: (\w+)", subprocess.run(["readelf", "-n", str(path)], capture_output=True,
+                                                        text=True).stdout).group(1)
+
+
+def debug_file(path):
+    name = build_id(path)
+    return Path(f"/usr/lib/debug/.build-id/{name[:2]}/{name[2:]}.debug")
+
+
+@pytest.mark.parametrize("path, package", [("/lib/x86_64-linux-gnu/libc.so.6", "libc6-dbg"),
+                                           ("/usr/bin/python3", "python3-dbg")])
+def test_debug_packages_name_like_llvm_symbolizer(path, package, resolve, need):
+    need.tool("llvm-symbolizer")
+    path = need.file(path, "another architecture").resolve()
+    debug = need.file(debug_file(path), f"{package} is not installed")
+    addresses = pick_addresses(path, 2000, listed=debug)
+    frames = resolve(path, addresses)
+    compare(frames, llvm_chains(debug, addresses), symbols_by_address(path, debug))
+    assert frames.debug_path == str(debug)
+
+
+def test_demangled_names_are_those_of_llvm(programs, resolve, need):
+    """Rust only: for C++ the two spell templates, lambdas and clones each in its way."""
+    need.tool("llvm-cxxfilt")
+    app = programs / "symbols_rust"
+    chains = resolve(app, pick_addresses(app, 1000)).at.values()
+    names = {raw: name for chain in chains for name, raw, *_ in chain if raw.startswith("_R")}
+    shown = output("llvm-cxxfilt", input="\n".join(names)).splitlines()
+    assert names and dict(zip(names, shown)) == names
+
+
+def test_no_demangle_leaves_the_names_of_the_symbol_table(programs, resolve):
+    app = programs / "symbols"
+    start = next(int(line.split()[0], 16) for line in output("nm", app).splitlines() if line.endswith(" T main"))
+    frames = resolve(app, pick_addresses(app, 300) + [start], "--no-demangle")
+    names = {name for chain in frames.at.values() for name, *_ in chain}
+    assert "main" in names
+    assert any(name.startswith("_Z") for name in names)
+    assert not any(name.startswith(("std::", "words::", "shapes::")) for name in names)
+
+
+# --- symbol tables ------------------------------------------------------------------------------
+
+def test_every_address_in_a_symbol_is_named_by_it_and_others_by_their_function(resolve, need):
+    """A stripped system library: only .dynsym, the rest is module+0xstart."""
+    library = need.file("/usr/lib/x86_64-linux-gnu/libsqlite3.so.0", "libsqlite3 is not installed").resolve()
+    if debug_file(library).exists():
+        pytest.skip("a debug package names its functions")
+    symbols = collections.defaultdict(set)
+    for line in output("readelf", "-sW", "--dyn-syms", library).splitlines():
+        words = line.split()
+        if len(words) >= 8 and words[3] == "FUNC" and words[6] != "UND" and int(words[2], 0):
+            symbols[int(words[1], 16), int(words[2], 0)].add(words[7].split("@")[0])
+    frames = resolve(library, pick_addresses(library, 3000))
+    named = 0
+    for address, [(name, raw, *_)] in frames.at.items():
+        inside = set().union(*(names for (start, size), names in symbols.items() if start <= address < start + size))
+        if inside:
+            assert name in inside, hex(address)
+            named += 1
+        else:
+            assert raw == "" and re.fullmatch(re.escape(library.name) + r"\+0x[0-9a-f]+", name), hex(address)
+            assert int(name.rpartition("+")[2], 16) <= address
+    assert named > 300
+    assert frames.debug == "symbols" and "stripped" in frames.reason
+
+
+def function_starts(path):
+    """Of .eh_frame, by readelf: {start: end}."""
+    return {int(a, 16): int(b, 16) for a, b in
+            re.findall(r"FDE .*pc=([0-9a-f]+)\.\.([0-9a-f]+)", output("readelf", "--debug-dump=frames", path))}
+
+
+def test_code_without_a_symbol_is_one_row_a_function(resolve, need):
+    library = need.file("/usr/lib/x86_64-linux-gnu/libsqlite3.so.0", "libsqlite3 is not installed").resolve()
+    if debug_file(library).exists():
+        pytest.skip("a debug package names its functions")
+    starts = function_starts(library)
+    frames = resolve(library, pick_addresses(library, 2000))
+    checked = 0
+    for address, [(name, raw, *_)] in frames.at.items():
+        around = [start for start, end in starts.items() if start <= address < end]
+        if not raw and around:
+            assert name == f"{library.name}+{around[0]:#x}"
+            checked += 1
+    assert checked > 300
+
+
+ASSEMBLY = """
+	.text
+sized:	.cfi_startproc
+	nop
+	ret
+	.cfi_endproc
+	.type sized, @function
+	.size sized, .-sized
+unsized: .cfi_startproc
+	nop
+	ret
+	.cfi_endproc
+	.cfi_startproc
+	nop				# a function without any symbol
+	ret
+	.cfi_endproc
+bare:	nop				# no size, no CFI
+	ret
+bare_too: nop
+	ret
+	.cfi_startproc
+	nop				# without a symbol again
+	ret
+	.cfi_endproc
+outer:	nop
+label:	nop
+	ret
+	.type outer, @function
+	.size outer, .-outer
+	.globl sized, unsized, bare, bare_too, outer
+	.section .note.GNU-stack, "", @progbits
+"""
+
+
+def assembled(folder):
+    (folder / "a.S").write_text(ASSEMBLY)
+    make("gcc", "-shared", "-nostdlib", "-o", "a.so", "a.S", cwd=folder)
+    start, size = section(folder / "a.so", ".text")
+    return folder / "a.so", start, range(start, start + size)
+
+
+def test_symbols_without_a_size_end_where_something_else_begins(resolve, tmp_path):
+    library, start, all_of_it = assembled(tmp_path)
+    names = [name for _, name in sorted(resolve(library, all_of_it).names().items())]
+    assert names == (2 * ["sized"] + 2 * ["unsized"] + 2 * [f"a.so+{start + 4:#x}"] + 2 * ["bare"] +
+                     2 * ["bare_too"] + 2 * [f"a.so+{start + 10:#x}"] + 3 * ["outer"])
+
+
+def test_in_dynsym_they_name_only_the_function_they_are_known_to_be_in(resolve, tmp_path):
+    library, start, all_of_it = assembled(tmp_path)
+    make("strip", library, cwd=tmp_path)
+    names = [name for _, name in sorted(resolve(library, all_of_it).names().items())]
+    assert names == (2 * ["sized"] + 2 * ["unsized"] + 2 * [f"a.so+{start + 4:#x}"] +
+                     4 * [f"a.so+{start + 6:#x}"] + 2 * [f"a.so+{start + 10:#x}"] + 3 * ["outer"])
+
+
+@pytest.mark.parametrize("flags", [[], ["-Wl,-z,now"], ["-no-pie"], ["-fcf-protection=full", "-Wl,-z,ibtplt"],
+                                   ["-fuse-ld=lld"]], ids=" ".join)
+def test_plt_entries_are_named_as_objdump_names_them(flags, resolve, need, tmp_path):
+    if "-fuse-ld=lld" in flags:
+        need.tool("ld.lld")
+    make("gcc", "-O2", "-o", "app", SOURCES / "pages.c", *flags, cwd=tmp_path)
+    app = tmp_path / "app"
+    entries = {}
+    for name in (".plt", ".plt.sec", ".plt.got"):
+        if section(app, name):
+            for start, called in re.findall(r"^([0-9a-f]+) <(\w+)@plt>:", output("objdump", "-d", "-j", name, app), re.M):
+                entries[int(start, 16)] = f"{called}@plt"
+    assert entries
+    assert resolve(app, entries).names() == entries
+
+
+# --- where debug information is -----------------------------------------------------------------
+
+def stripped_program(folder, *link):
+    make("gcc", "-O2", "-g", *link, "-o", "app", SOURCES / "pages.c", cwd=folder)
+    make("objcopy", "--only-keep-debug", "app", "app.debug", cwd=folder)
+    address = next(int(line.split()[0], 16) for line in output("nm", folder / "app").splitlines()
+                   if line.endswith(" T main"))
+    make("strip", "--strip-all", "app", cwd=folder)
+    return folder / "app", folder / "app.debug", address
+
+
+def test_found_by_build_id_below_debug_dir(resolve, tmp_path):
+    app, debug, main = stripped_program(tmp_path)
+    name = build_id(app)
+    place = tmp_path / "debug" / ".build-id" / name[:2] / f"{name[2:]}.debug"
+    place.parent.mkdir(parents=True)
+    debug.rename(place)
+    frames = resolve(app, [main], "--debug-dir", tmp_path / "debug")
+    assert frames.names() == {main: "main"}
+    assert frames.at[main][-1][2].endswith("pages.c")
+    assert frames.debug_path == str(place)
+
+
+@pytest.mark.parametrize("place", ["app.debug", ".debug/app.debug", "elsewhere"])
+@pytest.mark.parametrize("link", [[], ["-Wl,--build-id=none"]], ids=["build id", "checksum"])
+def test_found_by_debuglink(place, link, resolve, tmp_path):
+    app, debug, main = stripped_program(tmp_path, *link)
+    make("objcopy", "--add-gnu-debuglink=app.debug", "app", cwd=tmp_path)
+    options = []
+    if place == "elsewhere":  # below a debug directory, at the program's own path
+        options = ["--debug-dir", tmp_path / "root"]
+        target = Path(f"{tmp_path}/root{tmp_path}/app.debug")
+    else:
+        target = tmp_path / place
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target != debug:
+        debug.rename(target)
+    frames = resolve(app, [main], *options)
+    assert frames.names() == {main: "main"}
+    assert frames.at[main][-1][2].endswith("pages.c")
+    assert frames.debug_path == str(target)
+
+
+@pytest.mark.parametrize("link", [[], ["-Wl,--build-id=none"]], ids=["build id", "checksum"])
+def test_debug_information_of_another_build_is_not_used(link, resolve, tmp_path):
+    app, debug, main = stripped_program(tmp_path, *link)
+    make("objcopy", "--add-gnu-debuglink=app.debug", "app", cwd=tmp_path)
+    make("gcc", "-O1", "-g", *link, "-DANOTHER", "-o", "other", SOURCES / "pages.c", cwd=tmp_path)
+    make("objcopy", "--only-keep-debug", "other", debug, cwd=tmp_path)
+    frames = resolve(app, [main])
+    assert re.fullmatch(r"app\+0x[0-9a-f]+", frames.names()[main])
+    assert "app.debug is of another build" in frames.reason
+
+
+def test_shared_debug_information_of_dwz(resolve, need, tmp_path):
+    need.tool("dwz")
+    need.tool("llvm-symbolizer")
+    for name in ("one", "two"):
+        make("g++", "-O2", "-g", "-gdwarf-4", f"-D{name}", CXX, "-o", name, cwd=tmp_path)
+        shutil.copy(tmp_path / name, tmp_path / f"{name}.whole")
+    make("dwz", "-m", "shared", "one", "two", cwd=tmp_path)
+    addresses = pick_addresses(tmp_path / "one", 600)
+    chains = llvm_chains(tmp_path / "one.whole", addresses)
+    frames = resolve(tmp_path / "one", addresses)
+    compare(frames, chains, symbols_by_address(tmp_path / "one"))
+    assert frames.reason is None
+    (tmp_path / "shared").unlink()
+    assert "incomplete" in resolve(tmp_path / "one", addresses).reason
+
+
+def test_minidebuginfo_names_what_strip_took_away(resolve, need, tmp_path):
+    need.tool("xz")
+    make("gcc", "-O2", "-o", "app", SOURCES / "pages.c", cwd=tmp_path)
+    app = tmp_path / "app"
+    whole = resolve(app, pick_addresses(app, 200))
+    make("objcopy", "--only-keep-debug", "app", "mini", cwd=tmp_path)
+    make("xz", "mini", cwd=tmp_path)
+    make("strip", "--strip-all", "app", cwd=tmp_path)
+    without = resolve(app, pick_addresses_of(whole))
+    make("objcopy", "--add-section", ".gnu_debugdata=mini.xz", "app", cwd=tmp_path)
+    with_it = resolve(app, pick_addresses_of(whole))
+    assert "main" in whole.names().values() and "main" not in without.names().values()
+    assert with_it.names() == whole.names()
+
+
+def pick_addresses_of(frames):
+    return list(frames.at)
+
+
+def test_missing_split_debug_information_is_said(resolve, tmp_path):
+    make("gcc", "-O2", "-g", "-gsplit-dwarf", "-o", "app", SOURCES / "pages.c", cwd=tmp_path)
+    for file in tmp_path.glob("*.dwo"):
+        file.unlink()
+    app = tmp_path / "app"
+    frames = resolve(app, [start for start, _ in functions(app)])
+    assert "main" in frames.names().values()
+    assert frames.debug == "symbols" and "1 of 1 .dwo" in frames.reason
+
+
+# --- no ELF file --------------------------------------------------------------------------------
+
+def test_kernel_functions_are_named_by_kallsyms(resolve, need):
+    need.root()
+    with open("/proc/kallsyms") as file:
+        symbols = [line.split()[:3] for line in file]
+    texts = {int(a, 16): name for a, kind, name in symbols if kind in "tT" and int(a, 16)}
+    if not texts:
+        pytest.skip("kallsyms shows no addresses")
+    starts = collections.Counter(int(a, 16) for a, *_ in symbols)
+    some = random.Random(3).sample([a for a in texts if starts[a] == 1], 200)
+    frames = resolve("[kernel]", some, kind="kernel", name="[kernel]")
+    assert frames.names() == {a: texts[a] for a in some}
+
+
+def test_hidden_kernel_addresses_are_said(nobody, need):
+    if Path("/proc/sys/kernel/kptr_restrict").read_text().strip() == "0" and int(
+            Path("/proc/sys/kernel/perf_event_paranoid").read_text()) < 2:
+        pytest.skip("this kernel shows its addresses to everybody")
+    profile = nobody.record("true", options=["--heap=off", "--no-symbols"])
+    put_addresses(profile.path, "[kernel]", [0xffffffff81000000], "kernel", "[kernel]")
+    assert nobody.cprof_run("symbolize", profile.path).returncode == 0
+    frames = Frames(profile)
+    assert frames.names() == {0xffffffff81000000: "[kernel]"}
+    assert "hidden" in frames.reason
+
+
+def test_jit_code_is_named_by_perf_map(resolve):
+    pid = 2 ** 22 + 17  # above what the kernel gives out
+    path = Path(f"/tmp/perf-{pid}.map")
+    path.write_text("1000 20 LazyCompile:~work app.js:7\n1020 8 Builtin:Add\nnonsense\n")
+    try:
+        frames = resolve("[anon]", [0x1000, 0x101f, 0x1024, 0x1030], kind="anonymous", name=f"[anon:{pid}]")
+    finally:
+        path.unlink()
+    assert frames.names() == {0x1000: "LazyCompile:~work app.js:7", 0x101f: "LazyCompile:~work app.js:7",
+                              0x1024: "Builtin:Add", 0x1030: f"[anon:{pid}]"}
+
+
+# --- damage -------------------------------------------------------------------------------------
+
+def damaged(data, seed):
+    """A copy with some bytes changed or the end cut off."""
+    chance = random.Random(seed)
+    copy = bytearray(data)
+    if seed % 4 == 0:
+        return bytes(copy[:chance.randrange(len(copy))])
+    for _ in range(chance.choice((1, 20, 400))):
+        copy[chance.randrange(len(copy))] = chance.randrange(256)
+    return bytes(copy)
+
+
+@pytest.mark.parametrize("program", ["pages", "symbols"])
+def test_damaged_files_cost_their_names_only(program, programs, resolve, runner, record, tmp_path):
+    data = (programs / program).read_bytes()
+    addresses = pick_addresses(programs / program, 200)
+    profile = record("true", options=["--heap=off", "--no-symbols"])
+    for seed in range(40):
+        (tmp_path / "bad").write_bytes(damaged(data, seed))
+        put_addresses(profile.path, str(tmp_path / "bad"), sorted(set(addresses)), "file", "bad")
+        result = runner.cprof_run("symbolize", profile.path)
+        assert (result.returncode, result.stderr) == (0, ""), seed
+        frames = Frames(profile)
+        assert len(frames.at) == len(set(addresses)), seed
+        assert frames.debug == "full" or frames.reason, seed
+
+
+def test_a_header_that_promises_too_much_is_not_believed(programs, resolve, tmp_path):
+    data = bytearray((programs / "pages").read_bytes())
+    struct.pack_into("<Q", data, 40, 2 ** 63)  # e_shoff
+    (tmp_path / "bad").write_bytes(data)
+    frames = resolve(tmp_path / "bad", pick_addresses(programs / "pages", 50))
+    assert frames.debug in ("symbols", "none") and frames.reason
