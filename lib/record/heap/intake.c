@@ -161,9 +161,22 @@ static uint64_t last_published(const struct segment *segment)
 	return last;
 }
 
-/* No more events come from it. */
-static void mark_dead(struct segment *segment, uint64_t end)
+static void find_rings(struct intake *intake, struct segment *segment)
 {
+	struct image *image = segment->image;
+	size_t nr = segment->rings.nr;
+
+	segment_find_rings(segment);
+	for (; nr < segment->rings.nr; nr++)
+		segment->rings.at[nr]->lane = heap_model_lane(intake->model, image->id);
+	frames_find_modules(intake->frames, &image->frames, segment);
+}
+
+/* No more events come from it. */
+static void mark_dead(struct intake *intake, struct segment *segment, uint64_t end)
+{
+	find_rings(intake, segment);
+
 	uint64_t last = last_published(segment);
 
 	segment->dead = true;
@@ -173,7 +186,7 @@ static void mark_dead(struct segment *segment, uint64_t end)
 static void begin_image(struct intake *intake, struct segment *segment)
 {
 	vec_each(&intake->segments, other) if ((*other)->pid == segment->pid && !(*other)->dead)
-		mark_dead(*other, 0);
+		mark_dead(intake, *other, 0);
 
 	struct image *image = image_new(intake->model, segment);
 
@@ -199,17 +212,6 @@ static void find_segments(struct intake *intake)
 	}
 }
 
-static void find_rings(struct intake *intake, struct segment *segment)
-{
-	struct image *image = segment->image;
-	size_t nr = segment->rings.nr;
-
-	segment_find_rings(segment);
-	for (; nr < segment->rings.nr; nr++)
-		segment->rings.at[nr]->lane = heap_model_lane(intake->model, image->id);
-	frames_find_modules(intake->frames, &image->frames, segment);
-}
-
 static void find_new(struct intake *intake)
 {
 	find_segments(intake);
@@ -218,7 +220,8 @@ static void find_new(struct intake *intake)
 
 /* --- images end -------------------------------------------------------------------------------*/
 
-static void find_dead(struct intake *intake)
+/* before: a number from before this look. */
+static void find_dead(struct intake *intake, uint64_t before)
 {
 	intake->pidfds.nr = 0;
 	vec_each(&intake->segments, segment) vec_push(
@@ -229,10 +232,10 @@ static void find_dead(struct intake *intake)
 		bool gone = segment->pidfd < 0 ? !segment_process_exists(segment)
 					       : intake->pidfds.at[i].revents;
 
-		if (gone && !segment->dead) {
-			find_rings(intake, segment);
-			mark_dead(segment, intake->alive_sequence);
-		}
+		if (!gone)
+			segment->alive_sequence = before;
+		else if (!segment->dead)
+			mark_dead(intake, segment, segment->alive_sequence);
 	}
 }
 
@@ -294,7 +297,8 @@ static bool still_maps_us(const struct segment *segment)
 void intake_find_execs(struct intake *intake)
 {
 	vec_each(&intake->segments, segment) if (!(*segment)->dead && (*segment)->executing &&
-						 !still_maps_us(*segment)) mark_dead(*segment, 0);
+						 !still_maps_us(*segment))
+		mark_dead(intake, *segment, 0);
 }
 
 /* --- rounds -----------------------------------------------------------------------------------*/
@@ -333,6 +337,7 @@ static void fill_order(struct intake *intake, uint64_t below, bool *waiting)
 	}
 }
 
+/* Takes events of the ring that is first, while they are below the number. */
 static void take_run(struct intake *intake, struct ring_view *ring, uint64_t below)
 {
 	uint64_t second = order_second(&intake->order);
@@ -342,7 +347,7 @@ static void take_run(struct intake *intake, struct ring_view *ring, uint64_t bel
 	do
 		take(intake, ring);
 	while (ring->next && ring->next < until && --most);
-	if (ring->next >= below || !most)
+	if (!most)
 		ring->next = 0; /* for this round */
 	order_settle(&intake->order);
 }
@@ -355,7 +360,7 @@ static bool merge(struct intake *intake, uint64_t below)
 	bool waiting, any = false;
 
 	fill_order(intake, below, &waiting);
-	while ((ring = order_first(&intake->order))) {
+	while ((ring = order_first(&intake->order)) && ring->next < below) {
 		dead = first_dead(intake, ring->next);
 		if (dead) {
 			end_image(intake, dead);
@@ -402,8 +407,8 @@ bool intake_round(struct intake *intake)
 
 	beat(intake);
 	ticks_sync(&intake->ticks);
-	find_dead(intake);
-	intake->alive_sequence = before;
+	find_new(intake);
+	find_dead(intake, before);
 
 	now = atomic_load(sequence); /* before looking at anything that is below it */
 	find_new(intake);

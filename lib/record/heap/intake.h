@@ -49,9 +49,8 @@ struct intake {
 
 	struct heap_event batch[INTAKE_BATCH];
 	size_t nr_batch;
-	uint64_t events;	 /* taken so far */
-	uint64_t applied;	 /* the largest number so far */
-	uint64_t alive_sequence; /* when living processes were last seen alive, it was more */
+	uint64_t events;  /* taken so far */
+	uint64_t applied; /* the largest number so far */
 	uint64_t beat_ns;
 	uint64_t blocked_ns; /* since when nothing could be taken although something is there */
 	enum { PATIENT, IGNORE_LOWS, IGNORE_NUMBERS } patience;

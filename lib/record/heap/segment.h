@@ -53,10 +53,11 @@ struct segment {
 	VEC(struct ring_view *) rings;
 	uint32_t modules_seen;
 
-	void *image;	/* the collector's */
-	bool executing; /* its last event was an exec, which may fail */
-	bool dead;	/* no more events are published */
-	uint64_t end;	/* when dead: the number that comes after its last */
+	uint64_t alive_sequence; /* it lived longer than this number */
+	void *image;		 /* the collector's */
+	bool executing;		 /* its last event was an exec, which may fail */
+	bool dead;		 /* no more events are published */
+	uint64_t end;		 /* when dead: the number that comes after its last */
 };
 
 struct segment *segment_open(const struct channel *channel, uint32_t index);
