@@ -142,8 +142,12 @@ struct wire_control {
 	_Alignas(64) _Atomic uint32_t segments_used;
 	_Atomic int32_t owner[WIRE_SEGMENTS]; /* pid, 0 is free */
 
-	/* The next number; starts at 1.  Far from anything else, every event changes it. */
-	_Alignas(WIRE_ALIGN) _Atomic uint64_t sequence;
+	/* The next number; starts at 1.  Far from anything else, every event changes it.  (The gap
+	 * is spelled out: a mapping is aligned to a page only, so no type here may ask for more.)
+	 */
+	char gap[WIRE_ALIGN - 3 * 64 - sizeof(uint32_t) * (1 + WIRE_SEGMENTS)];
+	_Atomic uint64_t sequence;
+	char rest[WIRE_ALIGN - sizeof(uint64_t)];
 };
 
 enum wire_state {
@@ -213,7 +217,7 @@ struct wire_segment {
 	char exe[WIRE_EXE_BYTES];		     /* path, not terminated */
 	char argv[WIRE_ARGV_BYTES]; /* arguments, each terminated by \0; cut if longer */
 
-	_Alignas(WIRE_ALIGN) struct wire_ring ring[WIRE_RINGS];
+	_Alignas(64) struct wire_ring ring[WIRE_RINGS];
 };
 
 /* A mapped ELF image at one time; after dlclose another one may be at the same addresses. */
@@ -306,8 +310,11 @@ struct wire_slot {
 
 _Static_assert(sizeof(struct wire_slot) == 32, "two slots in a cache line");
 _Static_assert(sizeof(struct wire_ring) == 192, "three cache lines");
-_Static_assert(sizeof(struct wire_control) == WIRE_CONTROL_BYTES,
+_Static_assert(offsetof(struct wire_control, sequence) == WIRE_ALIGN &&
+		       sizeof(struct wire_control) == WIRE_CONTROL_BYTES,
 	       "the sequence has the second half");
+_Static_assert(_Alignof(struct wire_control) == 64 && _Alignof(struct wire_segment) == 64,
+	       "any page will do");
 _Static_assert(sizeof(struct wire_segment) <= WIRE_MODULES_AT, "header");
 _Static_assert(sizeof(struct wire_module) * WIRE_MODULES <= WIRE_TEXT_AT - WIRE_MODULES_AT,
 	       "modules");
