@@ -21,11 +21,11 @@ static _Atomic uint32_t not_live;
 struct session session = { .live = &not_live };
 
 /* Some part of a sanitizer's run-time library is in the process. */
-extern char __asan_init __attribute__((weak));
-extern char __tsan_init __attribute__((weak));
-extern char __msan_init __attribute__((weak));
-extern char __hwasan_init __attribute__((weak));
-extern char __lsan_init __attribute__((weak));
+extern void __asan_init(void) __attribute__((weak));
+extern void __tsan_init(void) __attribute__((weak));
+extern void __msan_init(void) __attribute__((weak));
+extern void __hwasan_init(void) __attribute__((weak));
+extern void __lsan_init(void) __attribute__((weak));
 
 /* --- the header -------------------------------------------------------------------------------*/
 
@@ -146,7 +146,7 @@ static bool make_live_page(void)
 
 static enum wire_reason objection(void)
 {
-	if (&__asan_init || &__tsan_init || &__msan_init || &__hwasan_init || &__lsan_init)
+	if (__asan_init || __tsan_init || __msan_init || __hwasan_init || __lsan_init)
 		return WIRE_REASON_SANITIZER;
 	if (real_is_foreign())
 		return WIRE_REASON_FOREIGN_MALLOC;
