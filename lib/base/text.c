@@ -30,6 +30,8 @@ static uint32_t code_point(const unsigned char *at, size_t length)
 
 static void append(struct bytes *out, const void *from, size_t length)
 {
+	if (!length)
+		return;
 	vec_reserve(out, out->nr + length);
 	memcpy(out->at + out->nr, from, length);
 	out->nr += length;

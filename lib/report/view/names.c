@@ -114,40 +114,58 @@ static char *without_arguments(const char *name, const char *instead)
 {
 	const char *list = argument_list(name);
 
-	if (!list || list[1] == ')')
+	if (!list)
 		return xstrdup(name);
 	return xasprintf("%.*s%s", (int)(list - name), name, instead);
 }
 
+/* The type before the name, which templates have: past the last space outside of brackets. */
+static char *without_type(const char *name)
+{
+	const char *list = argument_list(name), *start = name;
+	int depth = 0;
+
+	for (const char *at = name; list && at < list; at++) {
+		if (strchr("<([{", *at))
+			depth++;
+		else if (strchr(">)]}", *at) && (at == name || at[-1] != '-'))
+			depth--;
+		else if (!strncmp(at, "operator", strlen("operator")))
+			break;
+		else if (*at == ' ' && !depth)
+			start = at + 1;
+	}
+	return xstrdup(start);
+}
+
+static char *swap(char *former, char *shorter)
+{
+	free(former);
+	return shorter;
+}
+
 char *name_fit(const char *name, size_t width)
 {
-	char *clean = text_clean(name), *shorter, *fitting;
+	char *fitting = text_clean(name);
 
-	if (text_width(clean) > width) {
-		shorter = without_template_arguments(clean);
-		free(clean);
-		clean = shorter;
-	}
-	if (text_width(clean) > width) {
-		shorter = without_arguments(clean, "(" ELLIPSIS ")");
-		free(clean);
-		clean = shorter;
-	}
-	fitting = text_clip(clean, width);
-	free(clean);
-	return fitting;
+	if (text_width(fitting) > width)
+		fitting = swap(fitting, without_template_arguments(fitting));
+	if (text_width(fitting) > width)
+		fitting = swap(fitting, without_type(fitting));
+	if (text_width(fitting) > width)
+		fitting = swap(fitting, without_arguments(fitting, "(" ELLIPSIS ")"));
+	if (text_width(fitting) > width)
+		fitting = swap(fitting, without_arguments(fitting, ""));
+	return swap(fitting, text_clip(fitting, width));
 }
 
 char *name_brief(const char *name)
 {
-	char *clean = text_clean(name);
-	char *plain = without_template_arguments(clean);
-	const char *list = argument_list(plain);
+	char *brief = text_clean(name);
 
-	free(clean);
-	if (list)
-		plain[list - plain] = '\0';
-	return plain;
+	brief = swap(brief, without_template_arguments(brief));
+	brief = swap(brief, without_type(brief));
+	return swap(brief, without_arguments(brief, ""));
 }
 
 /* --- stacks --- */
@@ -182,7 +200,8 @@ static char *join_fit(char *const *names, size_t nr, size_t width)
 	}
 	if (text_width(joined) > width && nr > 1) {
 		free(joined);
-		joined = join(names, nr, 1, 0);
+		joined = text_width(names[0]) + 4 <= width ? join(names, nr, 1, 0)
+							   : xstrdup(names[0]);
 	}
 	fitting = text_clip(joined, width);
 	free(joined);

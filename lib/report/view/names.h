@@ -12,8 +12,8 @@
 #include "report/analyze/rows.h"
 
 /*
- * A function's name in at most width columns.  Arguments of templates go first, then those of the
- * function, then the middle: "std::map<…>::insert(…)".
+ * A function's name in at most width columns.  Arguments of templates go first, then the type and
+ * the arguments of the function, then the middle: "std::map<…>::insert(…)".
  */
 char *name_fit(const char *name, size_t width);
 

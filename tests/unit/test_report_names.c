@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/view/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "base/text.h"
+
+#define same(made, expected)                           \
+	do {                                           \
+		char *made_ = (made);                  \
+		cr_expect(eq(str, made_, (expected))); \
+		free(made_);                           \
+	} while (0)
+
+Test(report_names, what_fits_stays_as_it_is)
+{
+	same(name_fit("main", 4), "main");
+	same(name_fit("std::map<int, int>::at(int const&)", 34),
+	     "std::map<int, int>::at(int const&)");
+}
+
+Test(report_names, what_does_not_fit_loses_the_dullest_parts_first)
+{
+	static const char *const name = "std::vector<int, std::allocator<int> > ns::Table<Key, "
+					"Value>::find<long>(long const&, int) const";
+
+	same(name_fit(name, 70), "std::vector<…> ns::Table<…>::find<…>(long const&, int) const");
+	same(name_fit(name, 50), "ns::Table<…>::find<…>(long const&, int) const");
+	same(name_fit(name, 30), "ns::Table<…>::find<…>(…)");
+	same(name_fit(name, 23), "ns::Table<…>::find<…>");
+	same(name_fit(name, 10), "ns::T…d<…>");
+}
+
+Test(report_names, operators_and_odd_names_keep_their_meaning)
+{
+	same(name_brief("operator new(unsigned long)"), "operator new");
+	same(name_brief("bool operator< <int>(X<int> const&, X<int> const&)"), "operator< <int>");
+	same(name_brief("Fn::operator()(int) const"), "Fn::operator()");
+	same(name_brief("Ptr<Widget>::operator->()"), "Ptr<…>::operator->");
+	same(name_brief("(anonymous namespace)::run(int)"), "(anonymous namespace)::run");
+	same(name_brief("main::{lambda(int)#1}::operator()(int) const"),
+	     "main::{lambda(int)#1}::operator()");
+	same(name_brief("<alloc::vec::Vec<T> as core::ops::Drop>::drop"),
+	     "<alloc::vec::Vec<T> as core::ops::Drop>::drop");
+	same(name_brief("core::ptr::drop_in_place<alloc::string::String>"),
+	     "core::ptr::drop_in_place<…>");
+	same(name_brief("… 120 frames"), "… 120 frames");
+	same(name_brief("libfoo.so.1+0x2a340"), "libfoo.so.1+0x2a340");
+	same(name_brief("unbalanced<(("), "unbalanced<((");
+	same(name_brief(""), "");
+}
+
+Test(report_names, a_stack_shows_its_innermost_frames_and_its_root)
+{
+	static const char *const names[] = { "main",
+					     "load_table",
+					     "parse(char*)",
+					     "Table::insert(int)",
+					     "std::vector<Key>::grow()",
+					     "malloc" };
+	struct texts stack = { names, 6 };
+
+	same(stack_fit(&stack, 80),
+	     "std::vector<Key>::grow < Table::insert < parse < load_table < main");
+	same(stack_fit(&stack, 64), "std::vector<Key>::grow < Table::insert < parse < … < main");
+	same(stack_fit(&stack, 40), "std::vector<Key>::grow < … < main");
+	same(stack_fit(&stack, 26), "std::vector<Key>::grow < …");
+	same(stack_fit(&stack, 12), "std::v…:grow");
+}
+
+Test(report_names, a_stack_of_one_frame_is_that_frame)
+{
+	static const char *const names[] = { "worker", "calloc" };
+	struct texts stack = { names, 2 }, nothing = { names + 1, 1 };
+
+	same(stack_fit(&stack, 80), "worker");
+	same(stack_fit(&nothing, 80), "calloc");
+}
+
+Test(report_names, a_stack_never_exceeds_its_width)
+{
+	const char *names[300];
+	struct texts stack = { names, 300 };
+
+	for (size_t i = 0; i < 300; i++)
+		names[i] = i % 3 ? "f" : "a_rather_long_function_name(with, arguments)";
+	for (size_t width = 1; width < 120; width++) {
+		char *line = stack_fit(&stack, width);
+
+		cr_expect(le(sz, text_width(line), width), "%s", line);
+		free(line);
+	}
+}
+
+Test(report_names, a_command_is_quoted_where_it_must_be)
+{
+	static const char *const words[] = { "./app", "--name=x y", "it's", "", "a\nb" };
+	struct texts command = { words, 5 };
+
+	same(command_fit(&command, 80), "./app '--name=x y' 'it'\\''s' '' 'a\\nb'");
+	same(command_fit(&command, 12), "./app …a\\nb'");
+}
