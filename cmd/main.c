@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -81,18 +82,25 @@ static void occupy_standard_descriptors(void)
 	}
 }
 
+static bool reader_is_gone(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO };
+
+	return poll(&out, 1, 0) > 0 && (out.revents & POLLERR);
+}
+
 /*
  * Output that could not be written is a failure, however late it shows.  Which one is known only
  * if writing fails again.
  */
 static void close_stdout(void)
 {
-	bool failed = ferror(stdout);
+	bool failed = ferror(stdout), gone = reader_is_gone();
 
 	errno = 0;
 	if (!fclose(stdout) && !failed)
 		return;
-	if (errno != EPIPE)
+	if (!gone && errno != EPIPE)
 		warn("standard output: %s", errno ? strerror(errno) : "could not be written");
 	_exit(usage_status == STATUS_OURS ? STATUS_OURS : STATUS_FAILED);
 }
