@@ -197,8 +197,7 @@ int report_print(const struct report *report, const struct report_options *optio
 		ret = analyze(&job, report->profile, options, err);
 	prepare_style(&job, options);
 	if (ret >= 0)
-		ret = renderers[options->format]->render(job.view, &job.analysis, &job.style, out,
-							 err);
+		renderers[options->format]->render(job.view, &job.analysis, &job.style, out);
 	release_job(&job);
 	return ret;
 }
@@ -212,7 +211,7 @@ int report_print_brief(const struct report *report, const struct report_options 
 
 	prepare_style(&job, &plain);
 	if (ret >= 0)
-		ret = text_renderer.render(job.view, &job.analysis, &job.style, out, err);
+		text_renderer.render(job.view, &job.analysis, &job.style, out);
 	release_job(&job);
 	return ret;
 }

@@ -30,6 +30,7 @@ struct work {
 	const struct profile *profile;
 	const struct chains *chains;
 	const struct selection *selection;
+	unsigned int *roles; /* by event: a bit for each role it plays */
 	struct trees trees;
 	struct tally (*self)[NR_ROLES]; /* by function */
 	struct tally all[NR_ROLES], overhead;
@@ -55,9 +56,21 @@ static bool is_event(const char *name, const char *wanted)
 	return length == strlen(wanted) && !strncmp(name, wanted, length);
 }
 
-static bool plays(const struct profile_event *event, enum role role)
+static unsigned int roles_of(const struct profile_event *event)
 {
-	return role == LEADING ? event->id == 0 : is_event(event->name, counter_names[role]);
+	unsigned int roles = event->id == 0 ? 1u << LEADING : 0;
+
+	for (enum role role = CYCLES; role < NR_ROLES; role++)
+		if (event->name && is_event(event->name, counter_names[role]))
+			roles |= 1u << role;
+	return roles;
+}
+
+static void find_roles(struct work *w)
+{
+	w->roles = xcalloc(w->profile->nr_events + 1, sizeof(w->roles[0]));
+	for (size_t i = 0; i < w->profile->nr_events; i++)
+		w->roles[i] = roles_of(&w->profile->events[i]);
 }
 
 /* --- counters --- */
@@ -222,20 +235,20 @@ static void add_total(struct work *w, const struct profile_total *t)
 {
 	uint32_t leaf = w->profile->stacks[t->stack].address;
 	struct tally *self = w->self[chains_leaf(w->chains, leaf)->function];
-	const struct profile_event *event = &w->profile->events[t->event];
+	unsigned int roles = w->roles[t->event], leading = 1u << LEADING;
 
 	if (profile_is_overhead(w->profile, t->stack)) {
-		if (plays(event, LEADING))
+		if (roles & leading)
 			tally_add(&w->overhead, t);
 		return;
 	}
 	for (enum role role = LEADING; role < NR_ROLES; role++) {
-		if (!event->name || !plays(event, role))
+		if (!(roles & 1u << role))
 			continue;
 		tally_add(&self[role], t);
 		tally_add(&w->all[role], t);
 	}
-	if (event->id == 0)
+	if (roles & leading)
 		add_leading(w, t);
 }
 
@@ -420,11 +433,13 @@ void cpu_analyze(struct cpu *cpu, const struct profile *profile, const struct ch
 	};
 	describe(cpu, profile);
 	list_counters(&w);
+	find_roles(&w);
 	trees_init(&w.trees, chains);
 	add_totals(&w);
 	measure(&w);
 
 	trees_release(&w.trees);
+	free(w.roles);
 	free(w.self);
 	free(w.total);
 }

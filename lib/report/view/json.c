@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -141,20 +140,17 @@ static int write_buffer(const char *buffer, size_t size, void *file)
 	return fwrite(buffer, 1, size, file) == size ? 0 : -1;
 }
 
-static int render(const struct view *view, const struct analysis *analysis,
-		  const struct style *style, FILE *out, struct error *err)
+static void render(const struct view *view, const struct analysis *analysis,
+		   const struct style *style, FILE *out)
 {
 	struct json_maker maker = { 0 };
 	json_t *object = make_object(&maker, view->json, analysis);
-	int ret = 0;
 
 	(void)style;
-	if (json_dump_callback(object, write_buffer, out, JSON_REAL_PRECISION(12)) < 0 ||
-	    putc('\n', out) == EOF)
-		ret = error_errno(err, errno, "write the report");
+	if (!json_dump_callback(object, write_buffer, out, JSON_REAL_PRECISION(12)))
+		putc('\n', out);
 	json_decref(object);
 	release_maker(&maker);
-	return ret;
 }
 
 const struct renderer json_renderer = { .render = render };

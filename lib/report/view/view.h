@@ -50,9 +50,10 @@ extern const struct view brief_view;
 /* NULL if there is none. */
 const struct view *view_find(const char *name);
 
+/* Errors of the stream are its owner's to check. */
 struct renderer {
-	int (*render)(const struct view *view, const struct analysis *analysis,
-		      const struct style *style, FILE *out, struct error *err);
+	void (*render)(const struct view *view, const struct analysis *analysis,
+		       const struct style *style, FILE *out);
 };
 
 extern const struct renderer text_renderer, json_renderer;
