@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: MIT
+"""`cprof report`: operands, bad files, formats, and that text and JSON say the same."""
+
+import json
+import os
+import pty
+import shutil
+import sqlite3
+import unicodedata
+
+import pytest
+
+VIEWS = ("summary", "functions", "heap", "leaks", "quality")
+
+
+@pytest.fixture(scope="module")
+def recorded(cprof, programs, tmp_path_factory):
+    """A profile of burn, recorded once; tests work on copies."""
+    from conftest import Runner
+
+    runner = Runner(tmp_path_factory.mktemp("recorded"), cprof)
+    return runner.record(programs / "burn", "300", status=3)
+
+
+@pytest.fixture
+def profile(recorded, runner):
+    shutil.copy(recorded.path, runner.folder / "cprof.data")
+    return runner.folder / "cprof.data"
+
+
+def fails(result, status, *words):
+    """One message that says what is wrong, nothing on stdout."""
+    assert result.returncode == status, result.stderr
+    assert result.stdout == ""
+    assert result.stderr.startswith("cprof: ")
+    for word in words:
+        assert word in result.stderr
+    assert len(result.stderr.splitlines()) <= 2
+
+
+# --- operands ---
+
+def test_without_operands_it_is_the_summary_of_cprof_data(run, profile):
+    assert run("report").stdout == run("report", "summary", "cprof.data").stdout != ""
+
+
+def test_a_file_operand_is_that_file(run, profile):
+    expected = run("report").stdout
+    shutil.move(profile, profile.parent / "other")
+    assert run("report", "other").stdout == expected
+
+
+def test_a_file_named_like_a_view_is_reached_by_a_path(run, profile):
+    expected = run("report").stdout
+    shutil.copy(profile, profile.parent / "heap")
+    assert run("report", "./heap").stdout == expected
+    assert run("report", "heap").stdout != expected
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_options_may_stand_between_view_and_file(run, profile, view):
+    result = run("report", view, "--json", "cprof.data")
+    assert result.returncode == 0
+    json.loads(result.stdout)
+
+
+def test_a_word_that_is_nearly_a_view_gets_it_proposed(run, profile):
+    fails(run("report", "fnctions"), 64, "fnctions", "did you mean 'functions'?")
+
+
+def test_a_word_that_is_neither_view_nor_file_is_bad_usage(run, profile):
+    fails(run("report", "bogus"), 64, "bogus", "views are: summary")
+
+
+def test_two_operands_must_begin_with_a_view(run, profile):
+    fails(run("report", "bogus", "cprof.data"), 64, "bogus")
+
+
+@pytest.mark.parametrize("option,words", [
+    (("--sort", "selv"), ("selv", "did you mean 'self'?")),
+    (("--limit", "0"), ("--limit", "0")),
+    (("--limit", "x"), ("--limit", "x")),
+    (("--min", "200"), ("--min", "200")),
+    (("--function", "["), ("--function", "[")),
+    (("--nonsense",), ("nonsense",)),
+])
+def test_bad_options_are_named(run, profile, option, words):
+    result = run("report", *option)
+    assert result.returncode == 64
+    assert result.stdout == ""
+    for word in words:
+        assert word in result.stderr
+
+
+def test_a_selection_that_selects_nothing_says_what_there_is(run, profile):
+    fails(run("report", "--comm", "nobody"), 1, "nobody", "burn")
+
+
+# --- bad files ---
+
+def test_a_missing_default_file_says_how_to_make_one(run):
+    fails(run("report"), 1, "cprof.data", "cprof record")
+
+
+def test_a_missing_file_is_named(run):
+    fails(run("report", "missing.data"), 1, "missing.data")
+
+
+def test_an_empty_file(run, runner):
+    (runner.folder / "empty.data").touch()
+    fails(run("report", "empty.data"), 1, "empty.data", "empty")
+
+
+def test_a_folder(run, runner):
+    (runner.folder / "folder").mkdir()
+    fails(run("report", "folder"), 1, "folder")
+
+
+@pytest.mark.parametrize("content", [b"hello\n", b"\x7fELF" + bytes(10000), b"PERFILE2" + bytes(5000)])
+def test_something_that_is_not_a_profile(run, runner, content):
+    (runner.folder / "not.data").write_bytes(content)
+    fails(run("report", "not.data"), 1, "not.data", "not a profile")
+
+
+def test_another_sqlite_database_is_not_a_profile(run, runner):
+    connection = sqlite3.connect(runner.folder / "other.data")
+    connection.execute("CREATE TABLE event (id INTEGER PRIMARY KEY)")
+    connection.commit()
+    connection.close()
+    fails(run("report", "other.data"), 1, "other.data", "not a profile")
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_a_truncated_profile(run, profile, share):
+    os.truncate(profile, int(profile.stat().st_size * share))
+    fails(run("report"), 1, "cprof.data")
+
+
+def test_a_profile_of_a_newer_cprof(run, profile):
+    connection = sqlite3.connect(profile)
+    connection.execute("PRAGMA user_version = 1000")
+    connection.commit()
+    connection.close()
+    fails(run("report"), 1, "cprof.data", "newer")
+
+
+def test_an_unreadable_profile(nobody, profile):
+    copy = nobody.folder / "secret.data"
+    shutil.copy(profile, copy)
+    os.chmod(copy, 0)
+    fails(nobody.cprof_run("report", "secret.data"), 1, "secret.data", "ermission")
+
+
+# --- formats ---
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_json_of_a_view_is_an_object_with_its_name(run, profile, view):
+    whole = json.loads(run("report", "--json").stdout)
+    found = json.loads(run("report", view, "--json").stdout)
+    if view == "summary":
+        assert found == whole
+    else:
+        assert list(found) == [view]
+    assert found.get("functions", whole["cpu"]["functions"]) == whole["cpu"]["functions"]
+    assert found.get("quality", whole["quality"]) == whole["quality"]
+
+
+def test_text_and_json_have_the_same_functions(run, profile):
+    whole = json.loads(run("report", "--json").stdout)
+    text = run("report", "functions", "--limit", "all", env={"COLUMNS": "400"}).stdout
+    if not whole["cpu"]["event"]:
+        pytest.skip(f"no CPU samples: {whole['cpu']['reason']}")
+    for function in whole["cpu"]["functions"]:
+        assert function["name"] in text
+    assert f"{whole['cpu']['samples']:,} samples" in text
+
+
+def test_shares_are_of_one_and_ordered(run, profile):
+    cpu = json.loads(run("report", "--json").stdout)["cpu"]
+    if not cpu["event"]:
+        pytest.skip(f"no CPU samples: {cpu['reason']}")
+    shares = [f["self"] for f in cpu["functions"]]
+    assert shares == sorted(shares, reverse=True)
+    assert sum(shares) == pytest.approx(1)
+    assert all(f["self"] <= f["total"] + 1e-9 <= 1 + 2e-9 for f in cpu["functions"])
+    assert sum(f["samples"] for f in cpu["functions"]) == cpu["samples"]
+
+
+def test_limit_min_sort_and_filters(run, profile):
+    def functions(*options):
+        return json.loads(run("report", "functions", "--json", *options).stdout)["functions"]
+
+    everything = functions()
+    if not everything:
+        pytest.skip("no CPU samples")
+    assert functions("--limit", "2") == everything[:2]
+    assert functions("--min", "5") == [f for f in everything if f["self"] >= 0.05]
+    assert functions("--function", "^se") == [f for f in everything if f["name"].startswith("se")]
+    assert functions("--module", "^burn$") == [f for f in everything if f["module"] == "burn"]
+    assert [f["total"] for f in functions("--sort", "total")] == sorted((f["total"] for f in everything), reverse=True)
+    assert [f["name"] for f in functions("--sort", "name")] == sorted(f["name"] for f in everything)
+
+
+def columns(line):
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
+@pytest.mark.parametrize("width", [None, 40, 60, 132])
+@pytest.mark.parametrize("view", VIEWS)
+def test_text_keeps_to_the_width(run, profile, view, width):
+    result = run("report", view, "--limit", "all", env={"COLUMNS": str(width)} if width else {})
+    assert result.returncode == 0
+    assert max(columns(line) for line in result.stdout.splitlines()) <= (width or 80)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_pipe_gets_no_colour_unless_asked(run, profile, view):
+    assert "\033" not in run("report", view).stdout
+    assert "\033[" in run("report", view, "--color=always").stdout
+
+
+def test_output_goes_to_a_file(run, profile):
+    expected = run("report").stdout
+    result = run("report", "-o", "report.txt")
+    assert (result.returncode, result.stdout) == (0, "")
+    assert (profile.parent / "report.txt").read_text() == expected
+    assert run("report", "-o", "-").stdout == expected
+
+
+def test_an_output_that_cannot_be_written(run, profile):
+    fails(run("report", "-o", "/nonexistent/report.txt"), 1, "/nonexistent/report.txt")
+    fails(run("report", "-o", "/dev/full"), 1, "/dev/full")
+    fails(run("report", "--json", "-o", "/dev/full"), 1, "/dev/full")
+
+
+def test_a_full_disk_behind_stdout(cprof, runner, profile):
+    result = runner.run("/bin/sh", "-c", f"{cprof} report > /dev/full")
+    assert result.returncode == 1
+    assert "standard output" in result.stderr
+
+
+def test_a_reader_that_leaves_early_gets_no_message(cprof, runner, profile):
+    result = runner.run("/bin/sh", "-c", f"{cprof} report --json | head -c 1")
+    assert (result.stdout, result.stderr) == ("{", "")
+
+
+def on_terminal(runner, *command, env):
+    """What command writes to a terminal."""
+    master, slave = pty.openpty()
+    with runner.start(*command, env=env, stdin=slave, stdout=slave, stderr=slave) as process:
+        os.close(slave)
+        output = b""
+        while True:
+            try:
+                chunk = os.read(master, 65536)
+            except OSError:
+                break
+            if not chunk:
+                break
+            output += chunk
+    os.close(master)
+    assert process.returncode == 0
+    return output.decode()
+
+
+def test_a_terminal_gets_colour_and_the_pager(cprof, runner, profile):
+    output = on_terminal(runner, cprof, "report", env={"TERM": "xterm", "PAGER": "sed 's/^/paged /'"})
+    assert "\033[1m" in output
+    assert all(line.startswith("paged ") for line in output.splitlines())
+
+    plain = on_terminal(runner, cprof, "report", env={"TERM": "xterm", "PAGER": "cat", "NO_COLOR": "1"})
+    assert "\033" not in plain
+
+
+def test_json_is_never_paged(cprof, runner, profile):
+    output = on_terminal(runner, cprof, "report", "--json", env={"TERM": "xterm", "PAGER": "sed 's/^/paged /'"})
+    json.loads(output)
+
+
+# --- what a profile without names does ---
+
+def test_names_are_resolved_when_they_are_missing(run, runner, programs):
+    result = run("record", "--no-symbols", "-o", "bare.data", "--", programs / "burn", "300")
+    assert result.returncode == 3
+    report = json.loads(run("report", "--json", "bare.data").stdout)
+    if not report["cpu"]["event"]:
+        pytest.skip(f"no CPU samples: {report['cpu']['reason']}, {result.stderr}")
+    assert "seventy" in [f["name"] for f in report["cpu"]["functions"]]
