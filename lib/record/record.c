@@ -462,9 +462,12 @@ void record_free(struct record *record)
 	free(record);
 }
 
-int record_module_fd(void *record, const struct profile_module *module)
+int record_module_fd(void *context, const struct profile_module *module)
 {
-	const struct sampler *sampler = ((const struct record *)record)->sampler;
+	const struct record *record = context;
+	int fd = record->sampler ? sampler_module_fd(record->sampler, module->id) : -1;
 
-	return sampler ? sampler_module_fd(sampler, module->id) : -1;
+	if (fd < 0 && record->collector)
+		fd = heap_collector_module_fd(record->collector, module->id);
+	return fd;
 }

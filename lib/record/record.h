@@ -83,6 +83,6 @@ int record_run(struct record **record, const struct record_config *config,
 void record_free(struct record *record);
 
 /* For symbolize: the descriptor of this module of the profile, kept open, or -1. */
-int record_module_fd(void *record, const struct profile_module *module);
+int record_module_fd(void *context, const struct profile_module *module);
 
 #endif

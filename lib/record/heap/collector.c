@@ -230,9 +230,11 @@ const char *heap_collector_path(const struct heap_collector *c)
 	return c->channel.path;
 }
 
-const struct module *heap_collector_module(const struct heap_collector *c, uint32_t profile_module)
+int heap_collector_module_fd(const struct heap_collector *c, uint32_t profile_module)
 {
-	return frames_module(c->frames, profile_module);
+	const struct module *module = frames_module(c->frames, profile_module);
+
+	return module ? module->fd : -1;
 }
 
 void heap_collector_finish(struct heap_collector *c, struct heap_totals *totals)

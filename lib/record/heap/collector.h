@@ -27,7 +27,6 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "object/module.h"
 #include "record/aggregate/aggregate.h"
 
 /* What an image says of itself when its heap begins to be accounted. */
@@ -77,10 +76,9 @@ struct heap_totals {
  * still runs goes on without us.  totals: NULL if not wanted. */
 void heap_collector_finish(struct heap_collector *collector, struct heap_totals *totals);
 
-/* The module with this id in the profile, with its file open; NULL if no heap stack goes through
- * it. After _finish(), until _free(). */
-const struct module *heap_collector_module(const struct heap_collector *collector,
-					   uint32_t profile_module);
+/* The descriptor of the file of the module with this id in the profile; -1: there is none, or no
+ * heap stack goes through it.  After _finish(), valid until _free(). */
+int heap_collector_module_fd(const struct heap_collector *collector, uint32_t profile_module);
 
 /* Finishes first if that was not done. */
 void heap_collector_free(struct heap_collector *collector);
