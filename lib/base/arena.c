@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 
-#define BLOCK_SIZE (64 * 1024)
+#define BLOCK_SIZE ((size_t)64 * 1024)
 #define ALIGNMENT alignof(max_align_t)
 
 struct arena_block {

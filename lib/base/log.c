@@ -34,8 +34,8 @@ static int enable_one(const char *name, size_t length)
 	bool found = all;
 
 	for (int i = 0; i < LOG_NR_DOMAINS; i++) {
-		if (!all &&
-		    (strlen(domain_names[i]) != length || memcmp(domain_names[i], name, length)))
+		if (!all && (strlen(domain_names[i]) != length ||
+			     memcmp(domain_names[i], name, length) != 0))
 			continue;
 		log_enabled[i] = true;
 		found = true;

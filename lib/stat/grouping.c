@@ -23,7 +23,7 @@ static bool joined(struct grouping_set *result, const struct grouping_set *group
 	return true;
 }
 
-static bool fits(const struct packing *packing, const struct grouping_set *group)
+static bool would_count(const struct packing *packing, const struct grouping_set *group)
 {
 	return packing->fits(packing->context, group);
 }
@@ -31,7 +31,7 @@ static bool fits(const struct packing *packing, const struct grouping_set *group
 /* One event by itself is a group whether it fits or not: then it is "not counted". */
 static void split(const struct packing *packing, const struct grouping_set *set)
 {
-	if (fits(packing, set) || set == packing->anchor) {
+	if (would_count(packing, set) || set == packing->anchor) {
 		vec_push(packing->groups, *set);
 		return;
 	}
@@ -45,20 +45,20 @@ static void pack(const struct packing *packing, const struct grouping_set *set)
 	struct grouping_set wider;
 
 	if (packing->groups->nr && joined(&wider, vec_last(packing->groups), set) &&
-	    fits(packing, &wider))
+	    would_count(packing, &wider))
 		*vec_last(packing->groups) = wider;
 	else if (packing->anchor->nr && joined(&wider, packing->anchor, set) &&
-		 fits(packing, &wider))
+		 would_count(packing, &wider))
 		vec_push(packing->groups, wider);
 	else
 		split(packing, set);
 }
 
 void grouping_make(struct grouping *groups, const struct grouping_set *anchor,
-		   const struct grouping_set *sets, size_t nr_sets, grouping_fits can_count,
+		   const struct grouping_set *sets, size_t nr_sets, grouping_fits fits,
 		   void *context)
 {
-	struct packing packing = { groups, anchor, can_count, context };
+	struct packing packing = { groups, anchor, fits, context };
 
 	if (anchor->nr)
 		split(&packing, anchor);

@@ -141,12 +141,21 @@ static void print_reason(const struct stat_result *result, size_t first, FILE *o
 	print_wrapped(reason, 6, out);
 }
 
+static void print_signal(int number, FILE *out)
+{
+	const char *name = sigabbrev_np(number);
+
+	fprintf(out, "signal %d", number);
+	if (name)
+		fprintf(out, " (SIG%s)", name);
+}
+
 static void print_end(const struct stat_result *result, FILE *out)
 {
 	if (result->left_running)
 		fprintf(out, "still running, pid %d", result->pid);
 	else if (result->signal)
-		fprintf(out, "signal %d (%s)", result->signal, strsignal(result->signal));
+		print_signal(result->signal, out);
 	else
 		fprintf(out, "exit %d", result->exit_status);
 }
