@@ -1,9 +1,32 @@
 # SPDX-License-Identifier: MIT
 """The frame around all commands: help, version, bad usage, output that cannot be written."""
 
+import fcntl
 import os
+import pty
+import struct
+import termios
 
 import pytest
+
+
+def on_a_terminal(runner, *command, columns=80, **env):
+    """What a command prints to a terminal of its own, and its status."""
+    main, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
+    process = runner.start(*command, env={"TERM": "xterm", **env}, stdin=terminal, stdout=terminal, stderr=terminal)
+    os.close(terminal)
+    output = b""
+    while True:
+        try:
+            part = os.read(main, 65536)
+        except OSError:  # EIO: the last user of the terminal has gone
+            break
+        if not part:
+            break
+        output += part
+    os.close(main)
+    return process.wait(), output.decode().replace("\r\n", "\n")
 
 
 def test_help_fits_a_screen_and_shows_an_example(run):
@@ -105,3 +128,65 @@ def test_reader_that_goes_away_fails_the_report_without_a_word(runner, record, c
     result = runner.run(cprof, "report", profile.path, stdout=writer)
     os.close(writer)
     assert (result.returncode, result.stderr) == (1, "")
+
+
+# --- the terminal --------------------------------------------------------------------------------
+
+PAGER = "sed 's/^/paged: /'"
+
+
+def test_a_report_goes_through_the_pager_on_a_terminal_only(runner, record, cprof):
+    profile = record("true")
+    status, shown = on_a_terminal(runner, cprof, "report", profile.path, PAGER=PAGER)
+    assert status == 0
+    assert all(line.startswith("paged: ") for line in shown.splitlines())
+    piped = runner.run(cprof, "report", profile.path, env={"PAGER": PAGER})
+    assert piped.returncode == 0 and "paged: " not in piped.stdout
+
+
+@pytest.mark.parametrize("pager", ["", "cat"])
+def test_an_empty_pager_is_none(runner, record, cprof, pager):
+    profile = record("true")
+    status, shown = on_a_terminal(runner, cprof, "report", profile.path, PAGER=pager)
+    assert status == 0 and "exit 0" in shown
+
+
+def test_a_pager_that_is_not_there_does_not_hang(runner, record, cprof):
+    profile = record("true")
+    status, shown = on_a_terminal(runner, cprof, "report", profile.path, PAGER="no-such-pager")
+    assert "no-such-pager" in shown
+
+
+def test_leaving_the_pager_early_is_fine(runner, record, cprof):
+    profile = record("true")
+    status, shown = on_a_terminal(runner, cprof, "report", profile.path, PAGER="head -n 1")
+    assert status == 0 and len(shown.splitlines()) == 1
+
+
+def test_colour_is_for_terminals_and_for_who_asks(runner, record, cprof):
+    profile = record("true")
+
+    def coloured(*options, terminal=True, **env):
+        command = [cprof, "report", *options, profile.path]
+        if terminal:
+            return "\x1b[" in on_a_terminal(runner, *command, PAGER="", **env)[1]
+        return "\x1b[" in runner.run(*command, env=env).stdout
+
+    assert coloured()
+    assert not coloured(NO_COLOR="1")
+    assert not coloured(TERM="dumb")
+    assert not coloured("--color=never")
+    assert coloured("--color=always", NO_COLOR="1")
+    assert not coloured(terminal=False)
+    assert coloured("--color=always", terminal=False)
+
+
+def test_text_is_as_wide_as_the_terminal_or_columns_says(runner, record, cprof):
+    profile = record("sh", "-c", ":")
+
+    def width(**options):
+        shown = on_a_terminal(runner, cprof, "report", "quality", profile.path, PAGER="", NO_COLOR="1", **options)[1]
+        return max(map(len, shown.splitlines()))
+
+    assert width(columns=60) <= 60 < width(columns=200)
+    assert width(columns=200, COLUMNS="70") <= 70
