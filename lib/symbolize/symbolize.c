@@ -18,6 +18,8 @@
 /* A module that keeps us busy for longer is made to do so. */
 enum { SECONDS_PER_MODULE = 60 };
 
+enum { EXIT_NO_READER = 1, EXIT_NO_MEMORY };
+
 /* What the child says; short enough that write() does not cut it into pieces. */
 struct message {
 	enum { BEGIN_MODULE, DONE } kind;
@@ -42,7 +44,7 @@ static void send_message(int fd, const struct message *message)
 {
 	_Static_assert(sizeof(*message) <= 4096, "PIPE_BUF");
 	if (write(fd, message, sizeof(*message)) < 0)
-		_exit(1); /* nobody is there any more */
+		_exit(EXIT_NO_READER);
 }
 
 static void begin_module(void *context, const struct profile_module *module, size_t done,
@@ -72,12 +74,19 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+static void out_of_memory(size_t size)
+{
+	(void)size;
+	_exit(EXIT_NO_MEMORY);
+}
+
 static void child(struct supervisor *supervisor)
 {
 	struct message done = { .kind = DONE };
 	struct rlimit no_core = { 0, 0 };
 
 	reset_signals();
+	alloc_set_out_of_memory(out_of_memory);
 	setrlimit(RLIMIT_CORE, &no_core);
 	unsetenv("DEBUGINFOD_URLS"); /* libdw would ask there */
 	done.err.code = job_run(&supervisor->job, &done.err);
@@ -155,7 +164,9 @@ static char *reason_for(int status)
 		return xasprintf("reading it took longer than %d s", SECONDS_PER_MODULE);
 	if (WIFSIGNALED(status))
 		return xasprintf("reading it crashed (%s)", strsignal(WTERMSIG(status)));
-	return xasprintf("reading it failed");
+	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NO_MEMORY)
+		return xasprintf("reading it takes more memory than there is");
+	return xasprintf("reading it failed (exit status %d)", WEXITSTATUS(status));
 }
 
 static struct job_limit *limit_of(struct supervisor *supervisor, uint32_t module)
