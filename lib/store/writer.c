@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/writer.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "base/intern.h"
@@ -51,6 +54,7 @@ struct writer {
 	struct intern files; /* their ids in the file */
 	uint32_t nr_files;   /* that have their row */
 	bool in_transaction;
+	bool holds_signal;
 	struct error failure; /* code 0: none */
 };
 
@@ -235,8 +239,39 @@ void writer_discard(struct writer *writer)
 	free(writer);
 }
 
+static sigset_t file_size_signal(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGXFSZ);
+	return set;
+}
+
+/* Beyond `ulimit -f` a write shall fail, not end the process. */
+static void hold_signal(struct writer *writer)
+{
+	sigset_t set = file_size_signal(), before;
+
+	pthread_sigmask(SIG_BLOCK, &set, &before);
+	writer->holds_signal |= !sigismember(&before, SIGXFSZ);
+}
+
+static void drop_signal(struct writer *writer)
+{
+	static const struct timespec at_once;
+	sigset_t set = file_size_signal();
+
+	if (!writer->holds_signal)
+		return;
+	sigtimedwait(&set, NULL, &at_once);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	writer->holds_signal = false;
+}
+
 void writer_begin(struct writer *writer)
 {
+	hold_signal(writer);
 	if (!writer->in_transaction)
 		run_sql(writer, "BEGIN");
 	writer->in_transaction = true;
@@ -249,7 +284,7 @@ static int commit_later(struct writer *writer, struct error *err)
 	return database_error(writer->db, writer->place.path, "write", err);
 }
 
-int writer_commit(struct writer *writer, struct error *err)
+static int commit(struct writer *writer, struct error *err)
 {
 	if (!writer->failure.code) {
 		int ret = sqlite3_exec(writer->db, "COMMIT", NULL, NULL, NULL);
@@ -262,6 +297,14 @@ int writer_commit(struct writer *writer, struct error *err)
 		sqlite3_exec(writer->db, "ROLLBACK", NULL, NULL, NULL);
 	writer->in_transaction = false;
 	return report(writer, err);
+}
+
+int writer_commit(struct writer *writer, struct error *err)
+{
+	int ret = commit(writer, err);
+
+	drop_signal(writer);
+	return ret;
 }
 
 static sqlite3_stmt *meta_statement(struct writer *writer, const char *key)

@@ -98,7 +98,6 @@ Test(profile_place, that_cannot_be_made_leaves_the_one_before)
 	struct error err = ERROR_INIT;
 
 	sample_profile_write("p");
-	signal(SIGXFSZ, SIG_IGN);
 	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	cr_assert_eq(try_open("p", &err), -EFBIG, "%s", err.message);
 	cr_assert_eq(nr_events_in("p"), 2);
@@ -494,7 +493,6 @@ static void limit_file_size(const char *path)
 {
 	struct rlimit limit = { .rlim_cur = size_of(path) + 10000, .rlim_max = RLIM_INFINITY };
 
-	signal(SIGXFSZ, SIG_IGN);
 	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
