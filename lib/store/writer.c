@@ -60,8 +60,11 @@ struct writer {
 
 static void fail(struct writer *writer)
 {
-	if (!writer->failure.code)
-		database_error(writer->db, writer->place.path, "write", &writer->failure);
+	if (writer->failure.code)
+		return;
+	database_error(writer->db, writer->place.path, "write", &writer->failure);
+	if (!writer->failure.hint[0])
+		error_hint(&writer->failure, "make room, or choose another place with -o FILE");
 }
 
 static void check(struct writer *writer, int sqlite_code)

@@ -4,6 +4,7 @@ report, and what becomes of it when things go wrong."""
 
 import json
 import os
+import resource
 import signal
 import sqlite3
 import stat
@@ -436,3 +437,40 @@ def test_a_trigger_is_refused(runner, record):
     connection.close()
     assert "surprise" in refused(runner, "cprof.data")
     assert runner.cprof_run("symbolize", "cprof.data").returncode == 1
+
+
+# --- files that cannot grow ------------------------------------------------------------------------
+
+def limited(kilobytes):
+    """In the child before exec: ulimit -f."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes * 1024, resource.RLIM_INFINITY))
+
+
+def test_no_room_for_the_profile_is_said_before_the_program_runs(run):
+    result = run("record", "--", "echo", "ran", preexec_fn=limited(20))
+    assert result.returncode == 125
+    assert result.stdout == ""
+    assert "cprof.data" in result.stderr and "File too large" in result.stderr and "-o" in result.stderr
+
+
+def test_no_room_while_the_program_runs_leaves_its_status_and_what_was_kept(runner, programs):
+    """Names of many threads fill the file."""
+    script = ("import threading, time\n"
+              "def work():\n    time.sleep(0.01)\n"
+              "end = time.monotonic() + 4\n"
+              "while time.monotonic() < end:\n"
+              "    threads = [threading.Thread(target=work) for _ in range(50)]\n"
+              "    [t.start() for t in threads]; [t.join() for t in threads]\n"
+              "print('finished')\nraise SystemExit(7)")
+    profile = runner.record("/usr/bin/python3", "-c", script, status=7, preexec_fn=limited(104))
+    assert profile.stdout == "finished\n"
+    assert "File too large" in profile.stderr and "cprof.data" in profile.stderr
+    report = profile.report()
+    assert report["complete"] is False
+    assert report["command"][0] == "/usr/bin/python3"
+
+
+def test_the_program_keeps_its_own_file_size_signal(record):
+    profile = record("sh", "-c", "exec dd if=/dev/zero of=big bs=1024 count=2000 2>/dev/null", status=128 + signal.SIGXFSZ,
+                     preexec_fn=limited(1000))
+    assert profile.sql("SELECT value FROM meta WHERE key = 'signal'") == [(signal.SIGXFSZ,)]

@@ -34,7 +34,7 @@ enum {
 /* What we were started with and the program shall have. */
 struct launch_inheritance {
 	sigset_t mask;
-	struct sigaction on_child, on_pipe;
+	struct sigaction on_child, on_pipe, on_file_size;
 	struct rlimit files;
 };
 

@@ -41,6 +41,7 @@ int supervise_begin(struct supervisor *supervisor, struct error *err)
 	/* With SIGCHLD ignored there would be nothing to wait for. */
 	sigaction(SIGCHLD, &standard, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
+	sigaction(SIGXFSZ, &ignore, NULL);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 
 	supervisor->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
