@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "arch/perf_regs.h"
 #include "base/vec.h"
 #include "record/stacks/stacks.h"
 #include "unwind/end.h"
@@ -202,23 +201,11 @@ static void push_walk(struct samples *samples, const struct process *process,
 			       : unwind_end_text(stack->end));
 }
 
-static uint64_t register_of(const struct decoded_sample *sample, unsigned int number)
-{
-	return sample->registers[arch_perf_slot(ARCH_PERF_MASK, number)];
-}
-
 static void push_stack(struct samples *samples, const struct process *process,
 		       const struct decoded_sample *sample, uint32_t event)
 {
-	const struct stack_registers registers = {
-		.pc = register_of(sample, ARCH_PERF_PC),
-		.sp = register_of(sample, ARCH_PERF_SP),
-		.fp = register_of(sample, ARCH_PERF_FP),
-	};
+	const struct stack_registers registers = stack_registers_of_perf(sample->registers);
 
-	/* Within exec the registers are still those of the program before. */
-	if (sample->in_kernel && !space_find(&process->space, registers.pc))
-		return;
 	if (sample->is_32_bit) {
 		push_user(samples, process, registers.pc);
 		push_truncated(samples, UNWIND_END_UNSUPPORTED, event, NULL,
