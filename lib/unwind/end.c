@@ -11,6 +11,7 @@ static const char texts[UNWIND_NR_ENDS][40] = {
 	[UNWIND_END_UNSUPPORTED] = "CFI of an unsupported form",
 	[UNWIND_END_DAMAGED] = "damaged CFI",
 	[UNWIND_END_BAD_READ] = "beyond the copied stack",
+	[UNWIND_END_NO_STACK] = "the stack was not readable",
 	[UNWIND_END_FP_LOST] = "frame pointer not saved",
 	[UNWIND_END_SP_BACKWARD] = "stack pointer moved backward",
 	[UNWIND_END_TOO_DEEP] = "too deep",

@@ -24,6 +24,7 @@ enum unwind_end {
 	UNWIND_END_UNSUPPORTED, /* the CFI has a rule that is not evaluated here */
 	UNWIND_END_DAMAGED,	/* the CFI cannot be read */
 	UNWIND_END_BAD_READ,	/* the next word is not in the part of the stack that is known */
+	UNWIND_END_NO_STACK,	/* nothing of the stack could be copied (page faults on it, exec) */
 	UNWIND_END_FP_LOST,	/* needs a frame pointer that an inner frame did not save */
 	UNWIND_END_SP_BACKWARD, /* the caller's frame would be below this one */
 	UNWIND_END_TOO_DEEP,	/* more frames than the caller of the unwinder allows */

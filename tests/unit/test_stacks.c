@@ -161,6 +161,14 @@ Test(stacks, says_that_the_copy_was_too_small)
 	cr_expect(ne(ptr, (void *)stack.end_module, NULL));
 }
 
+Test(stacks, says_that_no_stack_was_copied)
+{
+	copy_size = 0;
+	recurse(3);
+	cr_expect(eq(int, (int)stack.end, UNWIND_END_NO_STACK));
+	cr_expect(eq(sz, stack.nr, 1));
+}
+
 Test(stacks, keeps_both_sides_of_a_stack_that_is_too_deep)
 {
 	struct stack_frame leaf, root;

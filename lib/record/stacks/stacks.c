@@ -345,6 +345,8 @@ void stacks_walk(struct stacks *stacks, const struct space *space,
 	while (!stack->end && stack->nr < STEPS_MAX);
 	if (!stack->end)
 		stack->end = UNWIND_END_TOO_DEEP;
+	if (stack->end == UNWIND_END_BAD_READ && !nr_bytes)
+		stack->end = UNWIND_END_NO_STACK;
 	stacks->figures.walks++;
 	stacks->figures.frames += stack->nr;
 	elide(stack);

@@ -67,7 +67,7 @@ void stacks_free(struct stacks *stacks);
 /*
  * Walks from the registers, reading words only from the nr_bytes of the stack that start at sp.
  * Frame 0, the pc itself, is always there.  A walk that ends with UNWIND_END_BAD_READ needed more
- * of the stack than was copied.
+ * of the stack than was copied; UNWIND_END_NO_STACK says that there were no bytes at all.
  */
 void stacks_walk(struct stacks *stacks, const struct space *space,
 		 const struct stack_registers *registers, const void *bytes, size_t nr_bytes,
