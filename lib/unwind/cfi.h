@@ -66,6 +66,7 @@ enum unwind_place_kind {
 	UNWIND_PLACE_CFA,	/* saved at CFA + offset */
 	UNWIND_PLACE_SP,	/* saved at sp + offset */
 	UNWIND_PLACE_FP,	/* saved at fp + offset */
+	UNWIND_PLACE_REGISTER,	/* in another register: number offset */
 	UNWIND_PLACE_UNDEFINED, /* gone */
 	UNWIND_PLACE_OTHER,	/* somewhere else */
 };

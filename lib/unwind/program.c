@@ -179,6 +179,13 @@ static void set_place(struct program *program, uint64_t reg, struct unwind_place
 		*followed = place;
 }
 
+static struct unwind_place place_register(uint64_t reg)
+{
+	if (reg >= ARCH_NR_GENERAL)
+		return (struct unwind_place){ .kind = UNWIND_PLACE_OTHER };
+	return (struct unwind_place){ .kind = UNWIND_PLACE_REGISTER, .offset = (int32_t)reg };
+}
+
 static void set_place_kind(struct program *program, uint64_t reg, enum unwind_place_kind kind)
 {
 	set_place(program, reg, (struct unwind_place){ .kind = (uint8_t)kind });
@@ -281,6 +288,9 @@ static void execute(struct program *program, uint8_t opcode, struct bytes *in)
 		set_place_kind(program, bytes_uleb(in), UNWIND_PLACE_SAME);
 		return;
 	case DW_CFA_register:
+		reg = bytes_uleb(in);
+		set_place(program, reg, place_register(bytes_uleb(in)));
+		return;
 	case DW_CFA_val_offset:
 	case DW_CFA_val_offset_sf:
 		set_place_kind(program, bytes_uleb(in), UNWIND_PLACE_OTHER);
@@ -475,6 +485,17 @@ static unwind_rule cfa_rule(const struct state *state)
 	}
 }
 
+/* The return address is in a register, which only matters in the innermost frame. */
+static unwind_rule link_rule(const struct state *state)
+{
+	uint32_t reg = (uint32_t)state->return_address.offset;
+
+	if (state->cfa.kind != CFA_REGISTER || state->cfa.reg != ARCH_DWARF_SP ||
+	    reg > UNWIND_SMALL_MAX)
+		return unsupported(UNWIND_RETURN_ADDRESS);
+	return paired(UNWIND_RULE_LINK, state->cfa.offset, reg, fp_slot(state->fp));
+}
+
 static unwind_rule rule_of(const struct program *program)
 {
 	const struct state *state = &program->now;
@@ -487,6 +508,8 @@ static unwind_rule rule_of(const struct program *program)
 		return signal_rule(state);
 	if (state->sp.kind != UNWIND_PLACE_SAME)
 		return unsupported(UNWIND_STACK_POINTER);
+	if (state->return_address.kind == UNWIND_PLACE_REGISTER)
+		return link_rule(state);
 	if (state->return_address.kind != UNWIND_PLACE_CFA ||
 	    state->return_address.offset != ARCH_RETURN_AT_CFA)
 		return unsupported(UNWIND_RETURN_ADDRESS);

@@ -27,6 +27,7 @@ enum unwind_rule_kind {
 	UNWIND_RULE_AT_FP,	 /* CFA = the word at fp + 8 * offset, + 8 * small */
 	UNWIND_RULE_PLT,	 /* CFA = sp + 8, plus 8 where (pc & 15) >= operand */
 	UNWIND_RULE_REGISTER,	 /* CFA = register `small` + 8 * offset; see unwind_step() */
+	UNWIND_RULE_LINK,	 /* CFA = sp + 8 * offset; return address: in register `small` */
 	UNWIND_RULE_SIGNAL,	 /* interrupted sp: at sp + 8 * operand; pc and fp are around it */
 	UNWIND_RULE_CHAIN,	 /* no CFI: fp points to { caller's fp, return address } */
 	UNWIND_RULE_ROOT,	 /* the outermost frame */

@@ -94,6 +94,27 @@ unwind_step_to(struct unwind_frame *frame, unwind_rule rule, uint64_t cfa, unwin
 	return UNWIND_MORE;
 }
 
+/*
+ * To the caller, given the return address.  For whoever knows the register of a UNWIND_RULE_LINK:
+ * vfork() keeps it out of the memory that it shares with its child.
+ */
+static inline enum unwind_end unwind_step_link(struct unwind_frame *frame, unwind_rule rule,
+					       uint64_t return_address, unwind_read *read,
+					       void *arg)
+{
+	int64_t offset = (int64_t)ARCH_WORD * unwind_rule_offset(rule);
+	struct unwind_frame caller = { .pc = return_address, .sp = frame->sp + (uint64_t)offset };
+
+	if (offset < 0)
+		return UNWIND_END_SP_BACKWARD;
+	if (!unwind_restore_fp(frame, rule, caller.sp, &caller, read, arg))
+		return UNWIND_END_BAD_READ;
+	if (!caller.pc)
+		return UNWIND_END_NULL_PC;
+	*frame = caller;
+	return UNWIND_MORE;
+}
+
 /* The CFA was saved on the stack, as functions that align their frame do. */
 static inline enum unwind_end unwind_step_at(struct unwind_frame *frame, unwind_rule rule,
 					     uint64_t base, unwind_read *read, void *arg)
@@ -142,8 +163,8 @@ static inline enum unwind_end unwind_step_chain(struct unwind_frame *frame, unwi
 }
 
 /*
- * Replaces *frame by its caller's and returns UNWIND_MORE, or says why there is none.  Of a
- * UNWIND_RULE_REGISTER it knows nothing: unsupported.
+ * Replaces *frame by its caller's and returns UNWIND_MORE, or says why there is none.  Of other
+ * registers (UNWIND_RULE_REGISTER, UNWIND_RULE_LINK) it knows nothing: unsupported.
  */
 static inline __attribute__((always_inline)) enum unwind_end
 unwind_step(struct unwind_frame *frame, unwind_rule rule, unwind_read *read, void *arg)
@@ -176,6 +197,7 @@ unwind_step(struct unwind_frame *frame, unwind_rule rule, unwind_read *read, voi
 	case UNWIND_RULE_ROOT:
 		return UNWIND_END_ROOT;
 	case UNWIND_RULE_REGISTER:
+	case UNWIND_RULE_LINK:
 	case UNWIND_RULE_UNSUPPORTED:
 		return UNWIND_END_UNSUPPORTED;
 	case UNWIND_RULE_DAMAGED:

@@ -202,6 +202,12 @@ static unwind_rule expected_near_register(const struct row_facts *facts)
 	return unsupported(UNWIND_CFA_REGISTER);
 }
 
+static bool is_register(const Dwarf_Op *op, uint64_t *number)
+{
+	*number = op->atom == DW_OP_regx ? op->number : (uint64_t)op->atom - DW_OP_reg0;
+	return op->atom == DW_OP_regx || (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31);
+}
+
 static unwind_rule expected_rule(const struct row_facts *facts)
 {
 	uint32_t slot = slot_of(facts);
@@ -214,6 +220,10 @@ static unwind_rule expected_rule(const struct row_facts *facts)
 		return expected_signal(facts);
 	if (!sp_is_cfa(facts))
 		return unsupported(UNWIND_STACK_POINTER);
+	if (facts->reg[2].nr == 1 && is_register(&facts->reg[2].ops[0], &addend))
+		return facts->nr_cfa == 1 && is_breg(&facts->cfa[0], RSP, &offset)
+			       ? pair_rule(UNWIND_RULE_LINK, offset, addend, slot)
+			       : unsupported(UNWIND_RETURN_ADDRESS);
 	if (!is_saved(facts, 2, &offset) || offset != -8)
 		return unsupported(UNWIND_RETURN_ADDRESS);
 

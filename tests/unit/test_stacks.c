@@ -193,7 +193,7 @@ Test(stacks, has_the_leaf_even_where_nothing_is_mapped)
 {
 	struct stack_registers registers = { .pc = 0x10, .sp = 0x1000 };
 
-	stacks_walk(stacks, &space, &registers, "", 0, &stack);
+	stacks_walk(stacks, &space, &registers, "12345678", 8, &stack);
 	cr_assert(eq(sz, stack.nr, 1));
 	cr_expect(eq(u64, stack.frames[0].pc, 0x10));
 	cr_expect(eq(ptr, (void *)stack.frames[0].module, NULL));

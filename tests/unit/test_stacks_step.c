@@ -53,6 +53,9 @@ struct stepper {
 	size_t steps, wrong, unsupported;
 };
 
+/* Instead of a place on the stack. */
+#define IN_REGISTER (UINT64_MAX - 1)
+
 static struct stepper stepper;
 
 /* --- the space of the child -------------------------------------------------------------- */
@@ -125,6 +128,25 @@ static void push_shadow(uint64_t at, uint64_t pc)
 	stepper.shadow[stepper.nr_shadow++] = (struct shadow){ at, pc };
 }
 
+static bool is_next(uint64_t old_pc, uint64_t pc)
+{
+	return pc > old_pc && pc <= old_pc + 8;
+}
+
+/* The innermost return address was popped into a register, or pushed again: vfork() does. */
+static bool moved_return_address(uint64_t old_sp, uint64_t sp, uint64_t top)
+{
+	struct shadow *last = &stepper.shadow[stepper.nr_shadow - 1];
+
+	if (sp == old_sp + 8 && last->at == old_sp)
+		last->at = IN_REGISTER;
+	else if (sp == old_sp - 8 && last->at == IN_REGISTER && top == last->pc)
+		last->at = sp;
+	else
+		return false;
+	return true;
+}
+
 /* Did the kernel put a signal frame below the red zone?  It holds the pc to go back to. */
 static bool is_signal_frame(uint64_t old_pc, uint64_t old_sp)
 {
@@ -138,9 +160,11 @@ static void follow(uint64_t old_pc, uint64_t old_sp)
 {
 	uint64_t pc = stepper.regs.rip, sp = stepper.regs.rsp, top = word_at(sp);
 
+	if (is_next(old_pc, pc) && moved_return_address(old_sp, sp, top))
+		return;
 	while (stepper.nr_shadow && stepper.shadow[stepper.nr_shadow - 1].at < sp)
 		stepper.nr_shadow--;
-	if (sp == old_sp - 8 && top > old_pc && top <= old_pc + 8 && pc != top)
+	if (sp == old_sp - 8 && is_next(old_pc, top) && pc != top)
 		push_shadow(sp, top); /* a call */
 	if (is_signal_frame(old_pc, old_sp)) {
 		push_shadow(sp + SIGNAL_PC, word_at(sp + SIGNAL_PC));
@@ -390,6 +414,21 @@ Test(stacks_step, setjmp_and_all_but_the_end_of_longjmp)
 {
 	/* Once it has loaded what setjmp() saved, its caller is not where a call put it. */
 	step(call_longjmp, 50, 10);
+}
+
+/* vfork() keeps its return address in rdi. */
+static void call_vfork(void)
+{
+	pid_t child = vfork();
+
+	if (!child)
+		_exit(0);
+	waitpid(child, NULL, 0);
+}
+
+Test(stacks_step, vfork)
+{
+	step(call_vfork, 30, 0);
 }
 
 static void call_clock(void)

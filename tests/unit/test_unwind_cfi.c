@@ -221,6 +221,13 @@ Test(unwind_cfi, recognises_a_cfa_saved_on_the_stack)
 	expect_rule(&frame, CODE, rule(UNWIND_RULE_AT_SP, unwind_rule_pair(3, 1), 0));
 }
 
+Test(unwind_cfi, recognises_a_return_address_in_a_register)
+{
+	struct builder frame = function_of(CFI(0x09, 16, 5, 0x0e, 0)); /* pop %rdi */
+
+	expect_rule(&frame, CODE, rule(UNWIND_RULE_LINK, unwind_rule_pair(0, 5), 0));
+}
+
 Test(unwind_cfi, recognises_the_signal_frame_of_the_kernel)
 {
 	static const uint8_t instructions[] = { 0x0f, 4,  0x77, 0xa0, 0x01, 0x06, /* *(rsp + 160) */
@@ -242,7 +249,7 @@ Test(unwind_cfi, stops_with_the_reason_at_what_it_does_not_follow)
 	expect_rule(&frame, CODE, rule(UNWIND_RULE_UNSUPPORTED, UNWIND_CFA_EXPRESSION, 0));
 	frame = function_of(CFI(0x0c, 7, 12));
 	expect_rule(&frame, CODE, rule(UNWIND_RULE_UNSUPPORTED, UNWIND_CFA_OFFSET, 0));
-	frame = function_of(CFI(0x09, 16, 8)); /* the return address is in r8 */
+	frame = function_of(CFI(0x16, 16, 1, 0x50)); /* the return address is computed */
 	expect_rule(&frame, CODE, rule(UNWIND_RULE_UNSUPPORTED, UNWIND_RETURN_ADDRESS, 0));
 	frame = function_of(CFI(0x09, 7, 8)); /* rsp is in r8 */
 	expect_rule(&frame, CODE, rule(UNWIND_RULE_UNSUPPORTED, UNWIND_STACK_POINTER, 0));

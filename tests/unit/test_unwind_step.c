@@ -210,6 +210,19 @@ Test(unwind_step, treats_return_address_0_as_the_bottom_of_a_stack)
 	cr_expect(eq(int, (int)STEP(&frame, rule(UNWIND_RULE_SP, 1, 0), 0), UNWIND_END_NULL_PC));
 }
 
+Test(unwind_step, returns_to_an_address_kept_in_a_register)
+{
+	struct unwind_frame frame = leaf(BASE, 0x77);
+	struct toy toy = { 0 };
+
+	cr_expect(
+		eq(int,
+		   (int)unwind_step_link(&frame, rule(UNWIND_RULE_LINK, unwind_rule_pair(0, 5), 0),
+					 0x400200, read_toy, &toy),
+		   UNWIND_MORE));
+	expect_frame(&frame, 0x400200, BASE, 0x77);
+}
+
 Test(unwind_step, cannot_use_a_register_it_does_not_have)
 {
 	struct unwind_frame frame = leaf(BASE, 0x77);

@@ -276,24 +276,33 @@ static bool find_register(struct walk *walk, unsigned int reg, uint64_t *value)
 	return true;
 }
 
-/* The CFA is relative to a register that is not carried along: that is rare. */
-static enum unwind_end step_by_register(struct walk *walk, unwind_rule rule)
+/* The rule needs a register that is not carried along: that is rare. */
+static enum unwind_end step_by_register(struct walk *walk, unwind_rule rule, bool is_link)
 {
 	uint64_t value;
 
-	walk->stack->unsupported = UNWIND_CFA_REGISTER;
+	walk->stack->unsupported = is_link ? UNWIND_RETURN_ADDRESS : UNWIND_CFA_REGISTER;
 	if (!find_register(walk, unwind_rule_small(rule), &value))
 		return UNWIND_END_UNSUPPORTED;
+	if (is_link)
+		return unwind_step_link(&walk->frame, rule, value, read_word, &walk->bytes);
 	value += (uint64_t)((int64_t)ARCH_WORD * unwind_rule_offset(rule));
 	return unwind_step_to(&walk->frame, rule, value, read_word, &walk->bytes);
 }
 
 static enum unwind_end step(struct walk *walk, unwind_rule rule)
 {
-	if (unwind_rule_kind(rule) == UNWIND_RULE_REGISTER)
-		return step_by_register(walk, rule);
-	if (unwind_rule_kind(rule) == UNWIND_RULE_UNSUPPORTED)
+	switch (unwind_rule_kind(rule)) {
+	case UNWIND_RULE_REGISTER:
+		return step_by_register(walk, rule, false);
+	case UNWIND_RULE_LINK:
+		return step_by_register(walk, rule, true);
+	case UNWIND_RULE_UNSUPPORTED:
 		walk->stack->unsupported = (enum unwind_unsupported)unwind_rule_operand(rule);
+		break;
+	default:
+		break;
+	}
 	return unwind_step(&walk->frame, unwind_rule_or_chain(rule), read_word, &walk->bytes);
 }
 
@@ -345,7 +354,7 @@ void stacks_walk(struct stacks *stacks, const struct space *space,
 	while (!stack->end && stack->nr < STEPS_MAX);
 	if (!stack->end)
 		stack->end = UNWIND_END_TOO_DEEP;
-	if (stack->end == UNWIND_END_BAD_READ && !nr_bytes)
+	if (!nr_bytes && (stack->end == UNWIND_END_BAD_READ || stack->end == UNWIND_END_NO_MODULE))
 		stack->end = UNWIND_END_NO_STACK;
 	stacks->figures.walks++;
 	stacks->figures.frames += stack->nr;
