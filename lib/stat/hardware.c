@@ -87,6 +87,7 @@ static void make_groups(struct hardware *hardware)
 	}
 	grouping_make(&hardware->groups, &sets[0], sets + 1, NR_SETS - 1, fits, hardware);
 	hardware->open = xcalloc(hardware->groups.nr, sizeof(hardware->open[0]));
+	hardware->counts = xcalloc(hardware->groups.nr, sizeof(hardware->counts[0]));
 }
 
 void hardware_plan(struct hardware *hardware, bool full, const struct access *access)
@@ -143,45 +144,58 @@ static size_t place_of(const struct hardware *hardware, const struct grouping_se
 	return NONE;
 }
 
-static double value_at(const struct group_counts *counts, size_t place)
+/* Adds a member's count; what no group has together with the event stays NaN. */
+static void add_member(double *sum, const struct group_counts *counts, size_t place)
 {
-	return place == NONE ? NAN : (double)counts->values[place];
+	if (place != NONE)
+		*sum = (isnan(*sum) ? 0 : *sum) + (double)counts->values[place];
 }
 
-static bool is_anchor_again(const struct hardware *hardware, size_t group, size_t event)
-{
-	return group > 0 && hardware->events[event].set == 0;
-}
-
-static void add_group(struct hardware *hardware, size_t group, const struct group_counts *counts)
+/*
+ * Groups that take turns never count at the same time, or they would be one: what is in each of
+ * them, cycles and instructions, is seen for the sum of their times.
+ */
+static void add_group(struct reading *reading, const struct hardware *hardware, size_t group,
+		      const struct hardware_event *event)
 {
 	const struct grouping_set *set = &hardware->groups.at[group];
-	size_t instructions = place_of(hardware, set, "instructions");
+	const struct group_counts *counts = &hardware->counts[group];
+	size_t place = place_of(hardware, set, event->type->name);
 
-	for (size_t i = 0; i < set->nr; i++) {
-		struct hardware_event *event = &hardware->events[set->events[i]];
-		struct reading reading = {
-			.count = (double)counts->values[i],
-			.enabled_ns = (double)counts->enabled_ns,
-			.running_ns = (double)counts->running_ns,
-			.instructions = value_at(counts, instructions),
-			.partner = value_at(counts, place_of(hardware, set, event->partner)),
-		};
+	if (place == NONE || !counts->enabled_ns)
+		return;
+	reading->count += (double)counts->values[place];
+	reading->enabled_ns = fmax(reading->enabled_ns, (double)counts->enabled_ns);
+	reading->running_ns += (double)counts->running_ns;
+	add_member(&reading->instructions, counts, place_of(hardware, set, "instructions"));
+	add_member(&reading->partner, counts, place_of(hardware, set, event->partner));
+}
 
-		if (!is_anchor_again(hardware, group, set->events[i]))
-			tally_add(&event->tally, &reading);
-	}
+static void add_event(struct hardware *hardware, struct hardware_event *event)
+{
+	struct reading reading = { .instructions = NAN, .partner = NAN };
+
+	if (event->reason)
+		return;
+	for (size_t i = 0; i < hardware->groups.nr; i++)
+		add_group(&reading, hardware, i, event);
+	tally_add(&event->tally, &reading);
+}
+
+static void read_group(struct group *group, struct group_counts *counts)
+{
+	*counts = (struct group_counts){ 0 };
+	if (group->nr && group_read(group, counts) < 0)
+		*counts = (struct group_counts){ 0 };
+	group_close(group);
 }
 
 void hardware_close(struct hardware *hardware)
 {
-	for (size_t i = 0; i < hardware->groups.nr; i++) {
-		struct group_counts counts;
-
-		if (hardware->open[i].nr && !group_read(&hardware->open[i], &counts))
-			add_group(hardware, i, &counts);
-		group_close(&hardware->open[i]);
-	}
+	for (size_t i = 0; i < hardware->groups.nr; i++)
+		read_group(&hardware->open[i], &hardware->counts[i]);
+	for (size_t i = 0; i < hardware->nr; i++)
+		add_event(hardware, &hardware->events[i]);
 }
 
 static void event_result(struct hardware_event *event, struct stat_event *result)
@@ -216,4 +230,5 @@ void hardware_release(struct hardware *hardware)
 		group_close(&hardware->open[i]);
 	grouping_release(&hardware->groups);
 	free(hardware->open);
+	free(hardware->counts);
 }

@@ -39,6 +39,7 @@ struct hardware {
 	bool user_only; /* that is all we are allowed */
 	struct grouping groups;
 	struct group *open; /* one for each of groups, while a program runs */
+	struct group_counts *counts;
 };
 
 void hardware_plan(struct hardware *hardware, bool full, const struct access *access);

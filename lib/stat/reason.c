@@ -11,9 +11,14 @@ char *reason_refused(const struct access *access, int errno_value, const struct 
 	struct error err = ERROR_INIT;
 	int code;
 
-	/* Without a PMU all hardware events are missing for one reason: it is told once. */
-	if (!access->has_pmu && errno_value == ENOENT && !event_type_is_software(type))
+	/* What is missing for one reason is told once, so the reason must not name the event. */
+	if (errno_value == ENOENT && !event_type_is_software(type)) {
+		if (access->has_pmu) {
+			*status = PROFILE_NOT_SUPPORTED;
+			return xstrdup("the PMU of this CPU has no such event");
+		}
 		type = event_type_find("cycles");
+	}
 	code = access_explain(access, errno_value, type, &err);
 	*status = code == ERR_REFUSED ? PROFILE_NOT_PERMITTED : PROFILE_NOT_SUPPORTED;
 	return *err.hint ? xasprintf("%s; %s", err.message, err.hint) : xstrdup(err.message);

@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "stat/view.h"
 
-enum { COLUMNS = 80, VALUE_WIDTH = 18, NAME_WIDTH = 24 };
+enum { COLUMNS = 80, VALUE_WIDTH = 14, SPREAD_WIDTH = 9, COVERAGE_WIDTH = 8, NAME_WIDTH = 24 };
 
 static struct units_text value_text(const struct stat_event *event)
 {
@@ -37,60 +37,89 @@ static void note_add(struct note *note, const char *value, const char *meaning)
 		note->length += (size_t)nr;
 }
 
+static bool ends_in(const char *text, const char *end)
+{
+	size_t length = strlen(text), end_length = strlen(end);
+
+	return length >= end_length && !strcmp(text + length - end_length, end);
+}
+
 static void note_ratio(struct note *note, const struct stat_event *event)
 {
-	char meaning[64];
-
 	if (isnan(event->ratio))
 		return;
-	if (!strcmp(event->name, "instructions")) {
+	if (!strcmp(event->name, "instructions"))
 		note_add(note, units_ratio(event->ratio).text, "IPC");
-	} else if (!strcmp(event->ratio_of, "task-clock")) {
+	else if (!strcmp(event->ratio_of, "task-clock"))
 		note_add(note, units_ratio(event->ratio).text, "GHz");
-	} else if (!strcmp(event->ratio_of, "wall-time")) {
+	else if (!strcmp(event->ratio_of, "wall-time"))
 		note_add(note, units_ratio(event->ratio).text, "CPUs in use");
-	} else {
-		snprintf(meaning, sizeof(meaning), "of %s", event->ratio_of);
-		note_add(note, units_percent(event->ratio).text, meaning);
-	}
+	else if (!strcmp(event->ratio_of, "cycles"))
+		note_add(note, units_percent(event->ratio).text, "of cycles");
+	else if (ends_in(event->name, "misses"))
+		note_add(note, units_percent(event->ratio).text, "missed");
 }
 
-static bool is_anchor(const struct stat_event *event)
+static void make_note(struct note *note, const struct stat_event *event)
 {
-	return !strcmp(event->name, "cycles") || !strcmp(event->name, "instructions");
-}
+	bool counts_cycles = !strcmp(event->unit, "cycles");
 
-static void note_ratios(struct note *note, const struct stat_event *event)
-{
-	if (!isnan(event->per_1k_instructions) && !is_anchor(event))
+	if (!isnan(event->per_1k_instructions) && !counts_cycles &&
+	    strcmp(event->name, "instructions") != 0)
 		note_add(note, units_ratio(event->per_1k_instructions).text, "/1k instr");
 	note_ratio(note, event);
-	if (event->status == PROFILE_SCALED)
-		note_add(note, units_percent(event->coverage).text, "of the time counted");
 }
 
-static void note_spread(struct note *note, const struct stats *value)
+static struct units_text spread_text(const struct stats *value)
 {
-	double mean = stats_mean(value), share = mean ? stats_stddev(value) / fabs(mean) : 0;
-	char text[64];
+	double mean = stats_mean(value);
 
-	if (value->nr < 2)
+	return units_percent(mean ? stats_stddev(value) / fabs(mean) : 0);
+}
+
+/* Columns that are there only if they say something. */
+static bool has_spread(const struct stat_result *result)
+{
+	return result->runs > 1;
+}
+
+static bool has_coverage(const struct stat_result *result)
+{
+	for (size_t i = 0; i < result->nr_events; i++) {
+		if (result->events[i].value.nr && result->events[i].status == PROFILE_SCALED)
+			return true;
+	}
+	return false;
+}
+
+static void print_column_names(const struct stat_result *result, FILE *out)
+{
+	if (!has_spread(result) && !has_coverage(result))
 		return;
-	snprintf(text, sizeof(text), "± %s", units_percent(share).text);
-	note_add(note, text, "");
+	fprintf(out, "%*s", VALUE_WIDTH, has_spread(result) ? "mean" : "");
+	if (has_spread(result))
+		fprintf(out, "%*s", SPREAD_WIDTH, "std dev");
+	if (has_coverage(result))
+		fprintf(out, "%*s", COVERAGE_WIDTH, "counted");
+	fputc('\n', out);
 }
 
-static void print_row(const struct stat_event *event, FILE *out)
+static void print_row(const struct stat_result *result, const struct stat_event *event, FILE *out)
 {
+	bool scaled = event->status == PROFILE_SCALED;
 	struct note note = { 0 };
 
-	note_ratios(&note, event);
-	note_spread(&note, &event->value);
-	fprintf(out, "%*s  ", VALUE_WIDTH, value_text(event).text);
+	make_note(&note, event);
+	fprintf(out, "%*s", VALUE_WIDTH, value_text(event).text);
+	if (has_spread(result))
+		fprintf(out, "%*s", SPREAD_WIDTH, spread_text(&event->value).text);
+	if (has_coverage(result))
+		fprintf(out, "%*s", COVERAGE_WIDTH,
+			scaled ? units_percent(event->coverage).text : "");
 	if (note.length)
-		fprintf(out, "%-*s%s\n", NAME_WIDTH, event->name, note.text);
+		fprintf(out, "  %-*s%s\n", NAME_WIDTH, event->name, note.text);
 	else
-		fprintf(out, "%s\n", event->name);
+		fprintf(out, "  %s\n", event->name);
 }
 
 /* Words of text, indented, in lines that fit. */
@@ -178,7 +207,7 @@ static void print_heading(const struct stat_result *result, FILE *out)
 	print_end(result, out);
 	fprintf(out, " · %s", units_time((int64_t)(stats_mean(&result->wall_s) * 1e9)).text);
 	if (result->runs > 1)
-		fprintf(out, " (%s … %s) · mean of %u runs ± standard deviation",
+		fprintf(out, " (%s … %s) · %u runs",
 			units_time((int64_t)(result->wall_s.min * 1e9)).text,
 			units_time((int64_t)(result->wall_s.max * 1e9)).text, result->runs);
 	if (result->user_only)
@@ -189,9 +218,10 @@ static void print_heading(const struct stat_result *result, FILE *out)
 void text_print(const struct stat_result *result, FILE *out)
 {
 	print_heading(result, out);
+	print_column_names(result, out);
 	for (size_t i = 0; i < result->nr_events; i++) {
 		if (result->events[i].value.nr)
-			print_row(&result->events[i], out);
+			print_row(result, &result->events[i], out);
 	}
 	for (size_t i = 0; i < result->nr_events; i++) {
 		if (result->events[i].reason && !told_before(result, i))
