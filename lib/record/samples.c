@@ -180,6 +180,15 @@ static void push_truncated(struct samples *samples, enum unwind_end end, uint32_
 		tell_truncated(samples, module ? module_name(module) : "[unknown]", why);
 }
 
+static const char *why_ended(enum unwind_end end, const struct decoded_sample *sample)
+{
+	if (end == UNWIND_END_BAD_READ && !sample->stack_bytes)
+		return "the kernel could not copy the stack, as within exec";
+	if (end == UNWIND_END_BAD_READ && sample->stack_cut)
+		return "the stack is deeper than what was copied (--stack-size)";
+	return unwind_end_text(end);
+}
+
 static void push_walk(struct samples *samples, const struct process *process,
 		      const struct decoded_sample *sample, uint32_t event)
 {
@@ -196,9 +205,7 @@ static void push_walk(struct samples *samples, const struct process *process,
 	if (unwind_end_is_root(stack->end))
 		return;
 	push_truncated(samples, stack->end, event, stack->end_module,
-		       stack->end == UNWIND_END_BAD_READ && sample->stack_cut
-			       ? "the stack is deeper than what was copied (--stack-size)"
-			       : unwind_end_text(stack->end));
+		       why_ended(stack->end, sample));
 }
 
 static void push_stack(struct samples *samples, const struct process *process,

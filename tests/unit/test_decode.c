@@ -30,7 +30,8 @@ static struct made make(uint32_t type, uint16_t misc, const uint64_t *words, siz
 					 .misc = misc,
 					 .size = (uint16_t)(sizeof(made.header) + nr * 8) } };
 
-	memcpy(made.words, words, nr * 8);
+	if (nr)
+		memcpy(made.words, words, nr * 8);
 	return made;
 }
 
