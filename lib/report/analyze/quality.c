@@ -113,6 +113,16 @@ static bool is_off(const struct heap *heap)
 	return heap->mode && !strcmp(heap->mode, "off");
 }
 
+/* The copy of a program that a fork makes and an exec replaces at once: nobody misses it. */
+static bool is_replaced(const struct profile *profile, const struct process_row *row)
+{
+	for (size_t i = 0; i < profile->nr_processes; i++)
+		if (profile->processes[i].pid == row->pid &&
+		    profile->processes[i].image == row->image + 1)
+			return true;
+	return false;
+}
+
 static void add_untracked(struct analysis *a, const struct profile *profile)
 {
 	if (is_off(&a->heap) || has_kind(profile, PROFILE_UNTRACKED))
@@ -120,7 +130,7 @@ static void add_untracked(struct analysis *a, const struct profile *profile)
 	for (size_t i = 0; i < a->processes.nr; i++) {
 		const struct process_row *process = a->processes.at[i];
 
-		if (!process->tracked)
+		if (!process->tracked && !is_replaced(profile, process))
 			add(a, PROFILE_UNTRACKED, 1, process->reason);
 	}
 }
