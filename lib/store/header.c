@@ -37,8 +37,8 @@ static void parse(struct header *header, const unsigned char *bytes)
 {
 	header->version = read_u32(bytes + AT_USER_VERSION);
 	header->size_bytes = (uint64_t)read_u32(bytes + AT_NR_PAGES) * page_size(bytes);
-	header->ours = read_u32(bytes + AT_APPLICATION_ID) == SCHEMA_APPLICATION_ID &&
-		       bytes[AT_WRITE_VERSION] == 1 && bytes[AT_READ_VERSION] == 1;
+	header->ours = read_u32(bytes + AT_APPLICATION_ID) == SCHEMA_APPLICATION_ID;
+	header->logged = bytes[AT_WRITE_VERSION] != 1 || bytes[AT_READ_VERSION] != 1;
 }
 
 static int explain_short(ssize_t nr, const char *path, struct error *err)
@@ -68,16 +68,28 @@ int header_read(struct header *header, int fd, const char *path, struct error *e
 	return 0;
 }
 
+int header_judge(const struct header *header, const char *path, struct error *err)
+{
+	if (!header->ours)
+		return error_set(err, ERR_FORMAT,
+				 "%s is not a profile (a database of another program)", path);
+	if (!header->logged)
+		return 0;
+
+	error_set(err, ERR_FORMAT, "%s was switched to a write-ahead log by another program", path);
+	return error_hint(err, "switch it back with: sqlite3 %s 'PRAGMA journal_mode = DELETE'",
+			  path);
+}
+
 int header_check(int fd, const char *path, struct error *err)
 {
 	struct header header;
 	int ret = header_read(&header, fd, path, err);
 
+	if (!ret)
+		ret = header_judge(&header, path, err);
 	if (ret < 0)
 		return ret;
-	if (!header.ours)
-		return error_set(err, ERR_FORMAT,
-				 "%s is not a profile (a database of another program)", path);
 	if (header.version <= SCHEMA_VERSION)
 		return 0;
 

@@ -17,14 +17,14 @@ struct header {
 	uint32_t version;    /* of the format */
 	uint64_t size_bytes; /* that the file should have, as of its last complete commit */
 	bool ours;	     /* bears our application id */
+	bool logged;	     /* somebody switched it to a write-ahead log */
 };
 
-/*
- * ERR_FORMAT if the file is empty, shorter than a header, or no SQLite database of the kind that
- * the writer makes; the caller looks at whose it is.
- */
+/* ERR_FORMAT if the file is empty, shorter than a header, or no SQLite database. */
 int header_read(struct header *header, int fd, const char *path, struct error *err);
-/* As above, and ERR_FORMAT if it is not a profile, ERR_VERSION if a newer cprof wrote it. */
+/* ERR_FORMAT if it is one, but not a profile as the writer makes them. */
+int header_judge(const struct header *header, const char *path, struct error *err);
+/* Both, and ERR_VERSION if a newer cprof wrote it. */
 int header_check(int fd, const char *path, struct error *err);
 
 #endif

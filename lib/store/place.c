@@ -123,8 +123,8 @@ static int check_replaceable(int fd, const char *path, struct error *err)
 	struct header header;
 	int ret = header_read(&header, fd, path, err);
 
-	if (!ret && !header.ours)
-		ret = error_set(err, ERR_FORMAT, "%s is not a profile", path);
+	if (!ret)
+		ret = header_judge(&header, path, err);
 	if (!ret)
 		return 0;
 	error_prefix(err, "not overwritten");
@@ -138,7 +138,7 @@ static int move_away(struct place *place, const char *path, struct error *err)
 
 	if (ret < 0) {
 		free(old);
-		return ret;
+		return hint_other_file(err);
 	}
 	free(place->old);
 	place->old = old;

@@ -101,10 +101,17 @@ Test(profile_hostile, other_application_id_is_no_profile)
 	assert_refused("p", ERR_FORMAT, "not a profile");
 }
 
-Test(profile_hostile, write_ahead_log_is_no_profile)
+Test(profile_hostile, write_ahead_log_is_told_with_the_way_back)
 {
+	struct error err = ERROR_INIT;
+	struct profile *profile;
+
 	change("PRAGMA journal_mode = WAL");
-	assert_refused("p", ERR_FORMAT, "not a profile");
+	assert_refused("p", ERR_FORMAT, "write-ahead log");
+	profile_open(&profile, "p", &err);
+	cr_assert_eq(system(strstr(err.hint, "sqlite3")), 0);
+	cr_assert_eq(profile_open(&profile, "p", &err), 0, "%s", err.message);
+	profile_free(profile);
 }
 
 Test(profile_hostile, schema_must_be_ours_to_the_letter)
