@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: MIT
+"""The heap side end to end: against programs that know what they did, and against valgrind.
+
+valgrind counts a realloc as an allocation and a free, and counts what libc frees at exit unless
+told not to; so allocations + reallocations = its allocs, frees + reallocations = its frees.
+"""
+
+import json
+import re
+import signal
+import subprocess
+
+import pytest
+
+FIGURES = ["allocations", "frees", "reallocations", "allocated_bytes", "freed_bytes", "temporary",
+           "live_bytes", "live_blocks", "at_peak_bytes", "at_peak_blocks"]
+
+
+@pytest.fixture
+def heap_of(record):
+    """heap_of(program, *arguments): the heap object of a recording without the CPU side."""
+    def run(*command, status=0, **options):
+        return record(*command, options=["--cpu=off"], status=status, **options).report()["heap"]
+    return run
+
+
+def by_function(heap, names):
+    """The figures of the functions that called the allocator, over all their stacks."""
+    sums = {name: dict.fromkeys(FIGURES, 0) for name in names}
+    for site in heap["sites"]:
+        name = site["stack"][-2]
+        if name in sums:
+            for key in FIGURES:
+                sums[name][key] += site[key]
+    return sums
+
+
+def sums_agree(heap):
+    """What holds for every recording of one image."""
+    sites = {key: sum(site[key] for site in heap["sites"]) for key in FIGURES}
+    assert sites["at_peak_bytes"] == heap["peak_bytes"]
+    assert sites["at_peak_blocks"] == heap["peak_blocks"]
+    for key in FIGURES[:8]:
+        assert sites[key] == heap[key], key
+    assert heap["allocated_bytes"] - heap["freed_bytes"] == heap["live_bytes"]
+    assert heap["allocations"] - heap["frees"] == heap["live_blocks"]
+    assert heap["churn"]["bytes"] == heap["freed_bytes"]
+    assert sum(c["bytes"] for c in heap["churn"]["by_lifetime"]) == heap["freed_bytes"]
+    assert sum(c["blocks"] for c in heap["churn"]["by_lifetime"]) == heap["frees"]
+    assert heap["peak_exact"]
+
+
+def ledger(profile, *kinds):
+    return [row for row in profile.report()["quality"] if row["kind"] in kinds]
+
+
+# --- programs that know -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("turns", [4000, 40000])
+def test_four_threads_and_eight_sites_are_as_the_program_counted(record, programs, tmp_path, turns):
+    truth_file = tmp_path / "truth.json"
+    profile = record(programs / "heap_sites", truth_file, turns)
+    heap = profile.report()["heap"]
+    truth = json.loads(truth_file.read_text())
+    total = truth.pop("total")
+
+    assert by_function(heap, truth) == truth
+    # All else in the process is there before the turns begin and stays until they are over.
+    others = heap["peak_bytes"] - total["at_peak_bytes"]
+    assert 0 <= others < 100000
+    assert heap["temporary"] == sum(site["temporary"] for site in truth.values())
+    sums_agree(heap)
+    assert not ledger(profile, "lost", "bounded", "untracked")
+
+
+def test_live_blocks_of_a_killed_program_are_there(heap_of, programs):
+    heap = heap_of(programs / "heap_chain", "keep=1000", "pass=500", "keep=30", "kill",
+                   status=128 + signal.SIGKILL)
+    assert heap["tracked"]
+    assert (heap["allocations"], heap["frees"]) == (3, 1)
+    assert heap["allocated_bytes"] == 1530
+    assert heap["live_bytes"] == 1030
+    assert heap["peak_bytes"] == 1500
+    assert heap["temporary"] == 1
+    sums_agree(heap)
+
+
+def test_an_exec_starts_a_new_image_with_an_empty_heap(record, programs):
+    report = record(programs / "heap_chain", "keep=1000", "exec", "pass=300", "keep=7",
+                    options=["--cpu=off"]).report()
+    images = [p["heap"] for p in report["processes"]]
+
+    assert [h["live_bytes"] for h in images] == [1000, 7]
+    assert [h["peak_bytes"] for h in images] == [1000, 300]
+    assert [h["allocations"] for h in images] == [1, 2]
+    assert report["heap"]["allocations"] == 3
+    assert report["heap"]["peak_bytes"] == 1000, "the first image is gone when the second begins"
+    assert report["heap"]["live_bytes"] == 1007
+
+
+def test_the_peak_of_the_tree_is_that_of_the_sum(record, programs):
+    """A parent of 1000 and a child of 500 at the same time; then another child of 200."""
+    report = record(programs / "heap_chain", "keep=1000", "spawn=500", "spawn=200", "keep=100",
+                    options=["--cpu=off"]).report()
+    heap = report["heap"]
+    images = [p["heap"]["live_bytes"] for p in report["processes"] if p["tracked"]]
+
+    assert sorted(images) == [200, 500, 1100]
+    assert heap["peak_bytes"] == 1500
+    assert sum(site["at_peak_bytes"] for site in heap["sites"]) == 1500
+
+
+def test_the_heap_side_works_without_any_perf(runner, programs, tmp_path):
+    """What the seccomp filter of a container leaves."""
+    result = runner.run(programs / "noperf", 1, runner.cprof, "record", "-o", "p", "--",
+                        programs / "heap_chain", "keep=10")
+    assert result.returncode == 0, result.stderr
+    report = json.loads(runner.cprof_run("report", "--json", "p").stdout)
+    assert report["cpu"]["event"] is None and report["cpu"]["reason"]
+    assert report["heap"]["live_bytes"] == 10
+
+
+# --- valgrind ---------------------------------------------------------------------------------
+
+
+def valgrind(runner, need, *command, env=None, stdin=None):
+    """(program, allocs, frees, bytes) of each image."""
+    need.tool("valgrind")
+    runner.run("valgrind", "--run-libc-freeres=no", "--run-cxx-freeres=no", "--trace-children=yes",
+               "--log-file=vg.%p", *command, env=env, stdin=stdin)
+    images = []
+    for log in sorted(runner.folder.glob("vg.*")):
+        text = log.read_text(errors="replace")
+        usage = re.search(r"total heap usage: ([\d,]+) allocs, ([\d,]+) frees, ([\d,]+) bytes", text)
+        command = re.search(r"Command: (\S+)", text)
+        if usage:
+            numbers = [int(n.replace(",", "")) for n in usage.groups()]
+            images.append((command[1].split("/")[-1], *numbers))
+    return sorted(images)
+
+
+def as_valgrind(report):
+    return sorted((process["command"][0].split("/")[-1],
+                   process["heap"]["allocations"] + process["heap"]["reallocations"],
+                   process["heap"]["frees"] + process["heap"]["reallocations"],
+                   process["heap"]["allocated_bytes"])
+                  for process in report["processes"] if process["tracked"])
+
+
+# What libc allocates for each thread has an entry more for the thread-local words of the shim.
+DTV_ENTRY = 16
+
+
+@pytest.mark.parametrize("command, threads", [
+    (["heap_sites", "/dev/null", "6000", "polite"], 4),
+    (["heap_chain", "keep=10", "pass=20", "spawn=30", "child", "pass=40"], 0),
+    (["threads", "2"], 2),
+], ids=["sites", "chain", "threads"])
+def test_totals_of_our_programs_equal_valgrinds(runner, record, need, programs, command, threads):
+    command = [programs / command[0], *command[1:]]
+    truth = valgrind(runner, need, *command)
+    ours = as_valgrind(record(*command, options=["--cpu=off"], status=None).report())
+    assert [(*o[:3], o[3] - threads * DTV_ENTRY) for o in ours] == truth
+
+
+def close(ours, theirs, calls, share):
+    """Which of the four figures are further apart than that."""
+    apart = []
+    assert [o[0] for o in ours] == [t[0] for t in theirs]
+    for o, t in zip(ours, theirs):
+        if abs(o[1] - t[1]) > calls or abs(o[2] - t[2]) > calls or abs(o[3] - t[3]) > share * t[3]:
+            apart.append((o, t))
+    return apart
+
+
+@pytest.fixture
+def real(runner, record, need):
+    """What valgrind and we say of the images of a command that both ran."""
+    def run(*command, env=None, stdin=None):
+        def source():
+            return open(stdin) if stdin else subprocess.DEVNULL
+        theirs = valgrind(runner, need, *command, env=env, stdin=source())
+        profile = record(*command, options=["--cpu=off"], env=env, stdin=source())
+        report = profile.report()
+        for process in report["processes"]:
+            if process["tracked"]:
+                assert process["heap"]["peak_exact"]
+        assert sum(s["at_peak_bytes"] for s in report["heap"]["sites"]) == report["heap"]["peak_bytes"]
+        assert not ledger(profile, "lost", "bounded")
+        return as_valgrind(report), theirs
+    return run
+
+
+def test_totals_of_xz(real, runner):
+    data = runner.folder / "data"
+    data.write_bytes(bytes(i * i % 251 for i in range(300000)))
+    ours, theirs = real("xz", "-k", "-f", "-T1", data)
+    assert ours == theirs
+
+
+def test_totals_of_sqlite3(real, runner, need):
+    need.tool("sqlite3")
+    script = runner.folder / "script.sql"
+    script.write_text("""
+        create table t(a integer primary key, b text, c real);
+        with recursive n(x) as (select 1 union all select x + 1 from n where x < 20000)
+            insert into t select x, 'row ' || x, x * 1.5 from n;
+        create index i on t(b);
+        select count(*), sum(c) from t where b like 'row 1%';
+        select t1.b from t t1 join t t2 on t1.a = t2.a + 1 where t1.a % 1000 = 0 order by t1.b;
+    """)
+    ours, theirs = real("sqlite3", ":memory:", f".read {script}")
+    assert ours == theirs
+
+
+def test_totals_of_the_compiler_and_its_children(real, runner):
+    """The driver counts its environment, which valgrind changes; cc1 hashes addresses."""
+    source = runner.folder / "x.c"
+    source.write_text("#include <stdio.h>\n" + "".join(
+        f"int f{i}(int a, char *b) {{ return a * {i} + printf(b, a) % {i + 1}; }}\n" for i in range(50)))
+    ours, theirs = real("/usr/bin/gcc", "-O2", "-c", source, "-o", runner.folder / "x.o")
+    assert [o[0] for o in ours] == ["as", "cc1", "gcc"]
+    assert not close(ours, theirs, calls=5, share=0.001)
+
+
+def test_totals_of_python(real, runner):
+    """Its dictionaries and sets hash addresses, so that two runs differ, with valgrind too."""
+    script = runner.folder / "script.py"
+    script.write_text("""
+d = {}
+for i in range(5000):
+    d[f"key {i}"] = [str(i)] * 3 + [{"a": i}]
+t = "".join(sorted(k + v[0] for k, v in d.items()))
+print(len(t))
+""")
+    ours, theirs = real("/usr/bin/python3", "-I", script,
+                        env={"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"})
+    assert not close(ours, theirs, calls=5, share=0.001)
