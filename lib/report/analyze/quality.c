@@ -118,7 +118,7 @@ static bool is_replaced(const struct profile *profile, const struct process_row 
 {
 	for (size_t i = 0; i < profile->nr_processes; i++)
 		if (profile->processes[i].pid == row->pid &&
-		    profile->processes[i].image == row->image + 1)
+		    profile->processes[i].image == (uint32_t)row->image + 1)
 			return true;
 	return false;
 }
