@@ -47,8 +47,9 @@ class Frames:
         self.profile = profile
         self.at = collections.defaultdict(list)
         for value, name, linkage, has_name, file, line in profile.sql(
-                "SELECT a.value, f.name, f.linkage_name, f.has_name, r.file, r.line FROM frame r "
+                "SELECT a.value, f.name, f.linkage_name, f.has_name, file.path, r.line FROM frame r "
                 "JOIN address a ON a.id = r.address JOIN function f ON f.id = r.function "
+                "LEFT JOIN file ON file.id = r.file "
                 "ORDER BY a.id, r.depth DESC"):
             raw = (linkage or name) if has_name else ""
             self.at[value & (2 ** 64 - 1)].append((name, raw, file or "", line or 0))
@@ -72,7 +73,8 @@ def resolve(runner, record):
 
 def put_addresses(path, file, addresses, kind, name):
     connection = sqlite3.connect(path)
-    for table in ("sample", "total", "heap", "heap_site", "stack", "address", "frame", "function", "module", "quality"):
+    for table in ("sample", "total", "heap", "heap_site", "stack", "address", "frame", "function", "file", "module",
+                  "quality"):
         connection.execute(f"DELETE FROM {table}")
     connection.execute("INSERT INTO module(id, kind, path, name, open_path, debug) VALUES(0, ?, ?, ?, ?, 'not-tried')",
                        (kind, file, name, file))
