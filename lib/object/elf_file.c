@@ -13,7 +13,7 @@ enum {
 	BUILD_ID_MAX = 64,   /* bytes; SHA-1 has 20 */
 	NOTES_MAX = 1 << 20, /* a note segment larger than this is nonsense */
 	SEGMENTS_MAX = 4096, /* so is such a number */
-	PART_MAX = 1 << 30,  /* and CFI of a gigabyte */
+	PART_MAX = 1 << 28,  /* the CFI of a browser has some 20 MiB */
 };
 
 static char *hex(const uint8_t *bytes, size_t size)

@@ -109,19 +109,23 @@ BYTES_FIXED(bytes_u32, uint32_t)
 BYTES_FIXED(bytes_u64, uint64_t)
 #undef BYTES_FIXED
 
-/* Bits beyond 64 are dropped. */
+enum {
+	LEB_BITS_MAX =
+		7 * 10, /* what 64 bits need; without a limit a number may be megabytes long */
+};
+
 static inline uint64_t bytes_uleb(struct bytes *bytes)
 {
 	uint8_t byte = bytes_u8(bytes);
 	uint64_t value = byte & 0x7f;
 	unsigned int shift = 7;
 
-	while (byte & 0x80) {
+	while (byte & 0x80 && shift < LEB_BITS_MAX) {
 		byte = bytes_u8(bytes);
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
+		value |= (uint64_t)(byte & 0x7f) << shift;
 		shift += 7;
 	}
+	bytes->bad |= byte >> 7;
 	return value;
 }
 
@@ -133,10 +137,10 @@ static inline int64_t bytes_sleb(struct bytes *bytes)
 
 	do {
 		byte = bytes_u8(bytes);
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
+		value |= (uint64_t)(byte & 0x7f) << shift;
 		shift += 7;
-	} while (byte & 0x80);
+	} while (byte & 0x80 && shift < LEB_BITS_MAX);
+	bytes->bad |= byte >> 7;
 	if (shift < 64 && byte & 0x40)
 		value |= ~UINT64_C(0) << shift;
 	return (int64_t)value;

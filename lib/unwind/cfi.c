@@ -6,6 +6,10 @@
 
 enum {
 	HDR_VERSION = 1,
+	/* A look-up reads a CIE and an FDE; real ones have up to 50 bytes and some 10 KiB. */
+	AUGMENTATION_MAX = 16,
+	CIE_MAX = 1 << 10,
+	FDE_MAX = 1 << 20,
 	LENGTH_IS_64 = 0xffffffff,
 };
 
@@ -58,14 +62,15 @@ static void read_augmentation(struct cie *cie, const uint8_t *letter, struct byt
 static bool read_cie(struct cie *cie, struct bytes in)
 {
 	*cie = (struct cie){ .pointer_encoding = POINTER_ABSOLUTE };
-	if (bytes_u32(&in) != 0)
+	if (bytes_left(&in) > CIE_MAX || bytes_u32(&in) != 0)
 		return false;
 
 	uint8_t version = bytes_u8(&in);
 	const uint8_t *augmentation = in.at;
 	while (bytes_u8(&in))
 		;
-	if (in.bad || (version != 1 && version != 3 && version != 4))
+	if (in.bad || in.at - augmentation > AUGMENTATION_MAX ||
+	    (version != 1 && version != 3 && version != 4))
 		return false;
 	if (version == 4)
 		bytes_u16(&in); /* sizes of addresses and segment selectors */
@@ -96,7 +101,7 @@ static bool read_fde(const struct unwind_image *image, struct fde *fde, struct b
 	uint64_t here = bytes_address(&in);
 	uint64_t distance = bytes_u32(&in);
 
-	if (!distance || in.bad)
+	if (!distance || in.bad || bytes_left(&in) > FDE_MAX)
 		return false;
 
 	struct bytes at_cie = bytes_of(&image->frame, here - distance);
@@ -357,6 +362,13 @@ uint64_t unwind_hdr_frame_address(const struct unwind_block *hdr)
 	uint64_t address = read_hdr(hdr, &in, &count_encoding, &table_encoding);
 
 	return in.bad ? 0 : address;
+}
+
+bool unwind_hdr_is_searchable(const struct unwind_image *image)
+{
+	struct table table;
+
+	return read_table(image, &table);
 }
 
 bool unwind_image_loaded(struct unwind_image *image, const void *hdr, const void *map_end)

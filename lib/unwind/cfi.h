@@ -36,7 +36,7 @@ struct unwind_block {
 
 /* Borrowed; valid while the bytes are. */
 struct unwind_image {
-	struct unwind_block hdr;   /* .eh_frame_hdr; size 0: searches go through all of .eh_frame */
+	struct unwind_block hdr;   /* .eh_frame_hdr; size 0: there is none */
 	struct unwind_block frame; /* .eh_frame, or from its start to the end of what is mapped */
 	uint64_t text_base;	   /* for DW_EH_PE_textrel, rarely needed; may be 0 */
 	uint64_t data_base;	   /* for DW_EH_PE_datarel in .eh_frame, likewise */
@@ -51,6 +51,10 @@ bool unwind_image_loaded(struct unwind_image *image, const void *hdr, const void
 
 /* The address of .eh_frame that .eh_frame_hdr gives, or 0. */
 uint64_t unwind_hdr_frame_address(const struct unwind_block *hdr);
+
+/* Whether .eh_frame_hdr has a table of functions; without it look-ups go through all of .eh_frame.
+ */
+bool unwind_hdr_is_searchable(const struct unwind_image *image);
 
 /* The row that holds pc.  Its kind is NONE between functions and where there is no CFI at all. */
 void unwind_cfi_find(const struct unwind_image *image, uint64_t pc, struct unwind_row *row);

@@ -284,6 +284,9 @@ Test(unwind_cfi, reports_damage_for_the_rest_of_the_function)
 	expect_row(&frame, CODE + 1, CODE + 1, CODE + 0x100, rule(UNWIND_RULE_DAMAGED, 0, 0));
 	frame = function_of(CFI(0x0b)); /* nothing to restore */
 	expect_rule(&frame, CODE, rule(UNWIND_RULE_DAMAGED, 0, 0));
+	frame = function_of(CFI(0x0e, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+				0x80, 0)); /* a number of more than 64 bits */
+	expect_rule(&frame, CODE, rule(UNWIND_RULE_DAMAGED, 0, 0));
 	frame = function_of(CFI(0x0f, 0x7f, 0x77)); /* an expression longer than the FDE */
 	expect_rule(&frame, CODE, rule(UNWIND_RULE_DAMAGED, 0, 0));
 }
@@ -400,7 +403,9 @@ Test(unwind_hdr, may_be_absent)
 	struct unwind_row row;
 
 	build_two(&two);
+	cr_expect(unwind_hdr_is_searchable(&two.image));
 	two.image.hdr.size = 0;
+	cr_expect(not(unwind_hdr_is_searchable(&two.image)));
 	unwind_cfi_find(&two.image, CODE + 0x100, &row);
 	cr_expect(eq(u32, row.rule, rule(UNWIND_RULE_SP, 1, 0)));
 }

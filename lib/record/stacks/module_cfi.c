@@ -28,13 +28,16 @@ static void build_index(struct module_cfi *cfi)
 
 	while (unwind_cfi_next(&cfi->image, &offset, &function))
 		vec_push(&index, (struct index_entry){ function.start, function.fde });
-	if (!index.nr)
+	if (!index.nr) { /* nothing that a look-up could find */
+		cfi->image.frame.size = 0;
 		return;
+	}
 	qsort(index.at, index.nr, sizeof(index.at[0]), by_start);
 
 	uint64_t fields[] = { cfi->image.frame.address, index.nr };
 	size_t entries = index.nr * sizeof(index.at[0]);
 	size_t size = sizeof(head) + sizeof(fields) + entries;
+	free(cfi->hdr_bytes);
 	cfi->hdr_bytes = xmalloc(size);
 	memcpy(cfi->hdr_bytes, head, sizeof(head));
 	memcpy(cfi->hdr_bytes + sizeof(head), fields, sizeof(fields));
@@ -77,7 +80,7 @@ static int load(struct module_cfi *cfi, const struct module *module, struct erro
 	if (!part.size)
 		return error_set(err, ERR_UNSUPPORTED, "no .eh_frame");
 	ret = load_block(&cfi->image.frame, &cfi->frame_bytes, module, &part, err);
-	if (!ret && !cfi->hdr_bytes)
+	if (!ret && !unwind_hdr_is_searchable(&cfi->image))
 		build_index(cfi);
 	return ret;
 }

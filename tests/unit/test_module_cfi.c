@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "record/stacks/module_cfi.h"
+
+static struct modules modules;
+static char path[] = "/tmp/cprof-test-XXXXXX";
+
+static void release(void)
+{
+	modules_release(&modules);
+	unlink(path);
+}
+
+TestSuite(module_cfi, .fini = release);
+
+static struct module_cfi load(const char *file)
+{
+	struct module_cfi cfi;
+
+	module_cfi_load(&cfi, module_get(&modules, &(struct module_request){ .path = file }));
+	return cfi;
+}
+
+/* Copies our own executable, changed by the function. */
+static void copy_self(void (*change)(uint8_t *bytes, size_t size))
+{
+	int from = open("/proc/self/exe", O_RDONLY), to = mkstemp(path);
+	struct stat st;
+
+	fstat(from, &st);
+	size_t size = (size_t)st.st_size;
+	uint8_t *bytes = xmalloc(size);
+	cr_assert(eq(int, (int)read(from, bytes, size), (int)size));
+	change(bytes, size);
+	cr_assert(eq(int, (int)write(to, bytes, size), (int)size));
+	free(bytes);
+	close(from);
+	close(to);
+}
+
+/* Takes away the segment, but not the section, .eh_frame_hdr. */
+static void hide_hdr(uint8_t *bytes, size_t size)
+{
+	Elf64_Ehdr *ehdr = (void *)bytes;
+	Elf64_Phdr *phdr = (void *)(bytes + ehdr->e_phoff);
+
+	(void)size;
+	for (int i = 0; i < ehdr->e_phnum; i++)
+		if (phdr[i].p_type == PT_GNU_EH_FRAME)
+			phdr[i].p_type = PT_NULL;
+}
+
+/* Says that the table in .eh_frame_hdr is not there. */
+static void omit_table(uint8_t *bytes, size_t size)
+{
+	Elf64_Ehdr *ehdr = (void *)bytes;
+	Elf64_Phdr *phdr = (void *)(bytes + ehdr->e_phoff);
+
+	(void)size;
+	for (int i = 0; i < ehdr->e_phnum; i++)
+		if (phdr[i].p_type == PT_GNU_EH_FRAME)
+			bytes[phdr[i].p_offset + 3] = 0xff; /* DW_EH_PE_omit */
+}
+
+static void expect_same_rows(const struct module_cfi *one, const struct module_cfi *other)
+{
+	struct unwind_function function;
+	uint64_t offset = 0;
+	size_t nr = 0;
+
+	while (unwind_cfi_next(&one->image, &offset, &function)) {
+		uint64_t middle = function.start + (function.end - function.start) / 2;
+		struct unwind_row a, b;
+
+		unwind_cfi_find(&one->image, middle, &a);
+		unwind_cfi_find(&other->image, middle, &b);
+		cr_assert(eq(u64, a.start, b.start));
+		cr_assert(eq(u64, a.end, b.end));
+		cr_assert(eq(u32, a.rule, b.rule));
+		unwind_cfi_find(&one->image, function.end, &a);
+		unwind_cfi_find(&other->image, function.end, &b);
+		cr_assert(eq(u32, a.rule, b.rule));
+		nr++;
+	}
+	cr_expect(gt(sz, nr, 100));
+}
+
+static void expect_same_as_self(void)
+{
+	struct module_cfi self = load("/proc/self/exe"), copy = load(path);
+
+	cr_expect(unwind_hdr_is_searchable(&copy.image));
+	expect_same_rows(&self, &copy);
+	module_cfi_release(&self);
+	module_cfi_release(&copy);
+}
+
+Test(module_cfi, makes_an_index_for_a_file_without_eh_frame_hdr)
+{
+	copy_self(hide_hdr);
+	expect_same_as_self();
+}
+
+Test(module_cfi, makes_an_index_where_the_table_is_omitted)
+{
+	copy_self(omit_table);
+	expect_same_as_self();
+}
+
+static void destroy_hdr(uint8_t *bytes, size_t size)
+{
+	Elf64_Ehdr *ehdr = (void *)bytes;
+	Elf64_Phdr *phdr = (void *)(bytes + ehdr->e_phoff);
+
+	for (int i = 0; i < ehdr->e_phnum; i++)
+		if (phdr[i].p_type == PT_GNU_EH_FRAME)
+			phdr[i].p_offset = size - 1;
+}
+
+Test(module_cfi, is_empty_where_the_file_lies)
+{
+	struct unwind_row row;
+
+	copy_self(destroy_hdr);
+	struct module_cfi copy = load(path);
+	unwind_cfi_find(&copy.image, 0x10000, &row);
+	cr_expect(eq(u32, row.rule, 0));
+	cr_expect(eq(sz, module_cfi_bytes(&copy), 0));
+	module_cfi_release(&copy);
+}
+
+Test(module_cfi, is_empty_without_a_file)
+{
+	struct module_cfi cfi = load("/nonexistent/lib.so");
+	struct unwind_row row;
+
+	unwind_cfi_find(&cfi.image, 0x1000, &row);
+	cr_expect(eq(u32, row.rule, 0));
+	module_cfi_release(&cfi);
+}
