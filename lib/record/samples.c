@@ -182,11 +182,20 @@ static void push_truncated(struct samples *samples, enum unwind_end end, uint32_
 
 static const char *why_ended(enum unwind_end end, const struct decoded_sample *sample)
 {
-	if (end == UNWIND_END_BAD_READ && !sample->stack_bytes)
+	if (end == UNWIND_END_NO_STACK)
 		return "the kernel could not copy the stack, as within exec";
 	if (end == UNWIND_END_BAD_READ && sample->stack_cut)
 		return "the stack is deeper than what was copied (--stack-size)";
 	return unwind_end_text(end);
+}
+
+/*
+ * In the middle of an exec the old code is no longer mapped and its stack gone: what the registers
+ * still hold says nothing.
+ */
+static bool is_exec(const struct decoded_sample *sample, const struct stack *stack)
+{
+	return sample->in_kernel && !stack->frames[0].module && stack->end == UNWIND_END_NO_STACK;
 }
 
 static void push_walk(struct samples *samples, const struct process *process,
@@ -194,6 +203,8 @@ static void push_walk(struct samples *samples, const struct process *process,
 {
 	const struct stack *stack = &samples->stack;
 
+	if (is_exec(sample, stack))
+		return;
 	for (size_t i = 0; i < stack->nr; i++) {
 		const struct stack_frame *frame = &stack->frames[i];
 
