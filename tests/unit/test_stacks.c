@@ -138,6 +138,41 @@ Test(stacks, equals_backtrace_across_a_signal_handler)
 	expect_equal();
 }
 
+static struct stack in_handler;
+
+/* As if sampled in rt_sigreturn(): sp is at the ucontext, pc behind the system call. */
+static void sample_return(int signal, siginfo_t *info, void *context)
+{
+	struct stack_registers registers = {
+		.pc = (uint64_t)__builtin_return_address(0) + 9, /* mov $15, %rax; syscall */
+		.sp = (uint64_t)context,
+	};
+	static uint8_t copy[COPY_MAX] __attribute__((aligned(8)));
+	extern void *__libc_stack_end;
+	uint64_t size = (uint64_t)__libc_stack_end - registers.sp;
+
+	(void)signal;
+	(void)info;
+	sample();
+	in_handler = stack;
+	copy_stack(copy, registers.sp, size);
+	stacks_walk(stacks, &space, &registers, copy, size, &stack);
+}
+
+Test(stacks, walks_from_the_return_of_a_signal_handler)
+{
+	struct sigaction action = { .sa_sigaction = sample_return, .sa_flags = SA_SIGINFO };
+	size_t inside;
+
+	sigaction(SIGUSR1, &action, NULL);
+	raise(SIGUSR1);
+	cr_assert(eq(int, (int)stack.end, UNWIND_END_ROOT));
+	cr_assert(gt(sz, in_handler.nr, stack.nr));
+	inside = in_handler.nr - stack.nr;
+	for (size_t i = 1; i < stack.nr; i++)
+		cr_expect(eq(u64, stack.frames[i].pc, in_handler.frames[inside + i].pc));
+}
+
 Test(stacks, looks_callers_up_at_the_call_and_the_leaf_at_its_pc)
 {
 	recurse(3);

@@ -306,6 +306,28 @@ static enum unwind_end step(struct walk *walk, unwind_rule rule)
 	return unwind_step(&walk->frame, unwind_rule_or_chain(rule), read_word, &walk->bytes);
 }
 
+/*
+ * The rule for the frame, whose address is corrected for the trampoline of a signal handler: nobody
+ * called it, and while it is in its system call, pc is behind its last instruction.
+ */
+static unwind_rule find_rule(struct walk *walk, const struct mapping *mapping,
+			     struct stack_frame *frame)
+{
+	unwind_rule rule = rule_at(walk->stacks, mapping->module, frame->address);
+
+	if (unwind_rule_kind(rule) == UNWIND_RULE_SIGNAL) {
+		frame->address = mapping_address(mapping, frame->pc);
+	} else if (unwind_rule_kind(rule) == UNWIND_RULE_NONE && walk->frame.exact) {
+		unwind_rule before = rule_at(walk->stacks, mapping->module, frame->address - 1);
+
+		if (unwind_rule_kind(before) == UNWIND_RULE_SIGNAL) {
+			frame->address--;
+			return before;
+		}
+	}
+	return rule;
+}
+
 /* Adds the frame and steps to its caller. */
 static enum unwind_end walk_frame(struct walk *walk)
 {
@@ -324,11 +346,7 @@ static enum unwind_end walk_frame(struct walk *walk)
 		return UNWIND_END_NO_MODULE;
 	added->address = mapping_address(mapping, lookup);
 
-	unwind_rule rule = rule_at(walk->stacks, mapping->module, added->address);
-	/* Nobody called the trampoline of a signal handler: its address is exact. */
-	if (unwind_rule_kind(rule) == UNWIND_RULE_SIGNAL)
-		added->address = mapping_address(mapping, walk->frame.pc);
-	return step(walk, rule);
+	return step(walk, find_rule(walk, mapping, added));
 }
 
 void stacks_walk(struct stacks *stacks, const struct space *space,
