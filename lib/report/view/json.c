@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Written as it goes: a profile of an interpreter has ten thousand sites of a hundred frames each,
+ * which as a tree of JSON values would take gigabytes.  jansson says how a value is spelled.
+ */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,150 +11,163 @@
 #include "base/text.h"
 #include "report/view/view.h"
 
-/* Texts and places recur in thousands of stacks: each is made once, by its pointer. */
-struct json_maker {
-	struct map made;
+struct writer {
+	FILE *out;
+	struct map spelled; /* of texts and places, which recur in most stacks: by pointer */
 };
 
-static json_t *make_object(struct json_maker *maker, const struct fields *fields, const void *row);
+static void put_object(struct writer *writer, const struct fields *fields, const void *row);
 
-static json_t *remember(struct json_maker *maker, const void *key, json_t *made)
+static void put_scalar(struct writer *writer, json_t *value)
 {
-	map_set(&maker->made, (uintptr_t)key, (uintptr_t)made);
-	return json_incref(made);
+	json_dumpf(value, writer->out, JSON_ENCODE_ANY | JSON_REAL_PRECISION(12));
+	json_decref(value);
 }
 
-static json_t *recall(struct json_maker *maker, const void *key)
+static char *spell_text(const char *text)
 {
-	uint64_t *made = map_find(&maker->made, (uintptr_t)key);
+	char *valid = text_utf8(text), *spelled;
+	json_t *value = json_string(valid);
 
-	return made ? json_incref((json_t *)(uintptr_t)*made) : NULL;
-}
-
-static json_t *make_text(struct json_maker *maker, const char *text)
-{
-	json_t *made = recall(maker, text);
-	char *valid;
-
-	if (made)
-		return made;
-	valid = text_utf8(text);
-	made = json_string(valid);
+	spelled = json_dumps(value, JSON_ENCODE_ANY);
+	json_decref(value);
 	free(valid);
-	return remember(maker, text, made);
+	return spelled;
 }
 
-static json_t *make_texts(struct json_maker *maker, const struct texts *texts)
+static void put_text(struct writer *writer, const char *text)
 {
-	json_t *array = json_array();
+	bool added;
+	uint64_t *spelled = map_add(&writer->spelled, (uintptr_t)text, &added);
 
-	for (size_t i = 0; i < texts->nr; i++)
-		json_array_append_new(array, make_text(maker, texts->at[i]));
-	return array;
+	if (added)
+		*spelled = (uintptr_t)spell_text(text);
+	fputs((const char *)(uintptr_t)*spelled, writer->out);
 }
 
-static json_t *make_row(struct json_maker *maker, const struct fields *fields, const void *row)
+static void put_texts(struct writer *writer, const struct texts *texts)
 {
-	json_t *made;
-
-	if (fields != &place_fields)
-		return make_object(maker, fields, row);
-	made = recall(maker, row);
-	return made ?: remember(maker, row, make_object(maker, fields, row));
-}
-
-static json_t *make_rows(struct json_maker *maker, const struct field *field,
-			 const struct rows *rows)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < rows->nr; i++)
-		json_array_append_new(array, make_row(maker, field->of, rows->at[i]));
-	return array;
-}
-
-static json_t *make_map(struct json_maker *maker, const struct field *field,
-			const struct rows *rows)
-{
-	json_t *object = json_object();
-
-	for (size_t i = 0; i < rows->nr; i++) {
-		struct value key = field_value(field->of, &field->of->at[0], rows->at[i]);
-		char *name = text_utf8(key.kind == VALUE_TEXT ? key.text : "");
-
-		json_object_set_new(object, name, make_object(maker, field->of, rows->at[i]));
-		free(name);
+	putc('[', writer->out);
+	for (size_t i = 0; i < texts->nr; i++) {
+		fputs(i ? "," : "", writer->out);
+		put_text(writer, texts->at[i]);
 	}
-	return object;
+	putc(']', writer->out);
 }
 
-/* JSON has no infinity and no NaN. */
-static json_t *make_real(double number)
+static char *spell_place(struct writer *writer, const void *place)
 {
-	return isfinite(number) ? json_real(number) : json_null();
+	FILE *out = writer->out;
+	char *spelled = NULL;
+	size_t size;
+
+	writer->out = open_memstream(&spelled, &size);
+	put_object(writer, &place_fields, place);
+	fclose(writer->out);
+	writer->out = out;
+	return spelled;
 }
 
-static json_t *make_value(struct json_maker *maker, const struct field *field, struct value value)
+static void put_place(struct writer *writer, const void *place)
+{
+	uint64_t *found = map_find(&writer->spelled, (uintptr_t)place);
+	char *spelled = found ? (char *)(uintptr_t)*found : spell_place(writer, place);
+
+	if (!found)
+		map_set(&writer->spelled, (uintptr_t)place, (uintptr_t)spelled);
+	fputs(spelled, writer->out);
+}
+
+static void put_rows(struct writer *writer, const struct fields *fields, const struct rows *rows)
+{
+	putc('[', writer->out);
+	for (size_t i = 0; i < rows->nr; i++) {
+		fputs(i ? "," : "", writer->out);
+		if (fields == &place_fields)
+			put_place(writer, rows->at[i]);
+		else
+			put_object(writer, fields, rows->at[i]);
+	}
+	putc(']', writer->out);
+}
+
+static void put_map(struct writer *writer, const struct fields *fields, const struct rows *rows)
+{
+	putc('{', writer->out);
+	for (size_t i = 0; i < rows->nr; i++) {
+		struct value key = field_value(fields, &fields->at[0], rows->at[i]);
+
+		fputs(i ? "," : "", writer->out);
+		put_text(writer, key.kind == VALUE_TEXT ? key.text : "");
+		putc(':', writer->out);
+		put_object(writer, fields, rows->at[i]);
+	}
+	putc('}', writer->out);
+}
+
+static void put_value(struct writer *writer, const struct field *field, struct value value)
 {
 	switch (value.kind) {
 	case VALUE_ABSENT:
-		return json_null();
+		put_scalar(writer, json_null());
+		break;
 	case VALUE_BOOL:
-		return json_boolean(value.yes);
+		put_scalar(writer, json_boolean(value.yes));
+		break;
 	case VALUE_INTEGER:
-		return json_integer(value.integer);
-	case VALUE_REAL:
-		return make_real(value.real);
+		put_scalar(writer, json_integer(value.integer));
+		break;
+	case VALUE_REAL: /* JSON has no infinity and no NaN */
+		put_scalar(writer, isfinite(value.real) ? json_real(value.real) : json_null());
+		break;
 	case VALUE_TEXT:
-		return make_text(maker, value.text);
+		put_text(writer, value.text);
+		break;
 	case VALUE_TEXTS:
-		return make_texts(maker, value.texts);
+		put_texts(writer, value.texts);
+		break;
 	case VALUE_OBJECT:
-		return make_object(maker, field->of, value.object);
+		put_object(writer, field->of, value.object);
+		break;
 	case VALUE_ROWS:
-		return field->type == FIELD_MAP ? make_map(maker, field, value.rows)
-						: make_rows(maker, field, value.rows);
+		if (field->type == FIELD_MAP)
+			put_map(writer, field->of, value.rows);
+		else
+			put_rows(writer, field->of, value.rows);
+		break;
 	}
-	return json_null();
 }
 
-static json_t *make_object(struct json_maker *maker, const struct fields *fields, const void *row)
+static void put_object(struct writer *writer, const struct fields *fields, const void *row)
 {
-	json_t *object = json_object();
+	bool first = true;
 
+	putc('{', writer->out);
 	for (size_t i = 0; i < fields->nr; i++) {
 		const struct field *field = &fields->at[i];
 
-		if (!field->text_only)
-			json_object_set_new_nocheck(
-				object, field->key,
-				make_value(maker, field, field_value(fields, field, row)));
+		if (field->text_only)
+			continue;
+		fputs(first ? "" : ",", writer->out);
+		first = false;
+		put_text(writer, field->key);
+		putc(':', writer->out);
+		put_value(writer, field, field_value(fields, field, row));
 	}
-	return object;
-}
-
-static void release_maker(struct json_maker *maker)
-{
-	map_each(&maker->made, entry) json_decref((json_t *)(uintptr_t)entry->value);
-	map_release(&maker->made);
-}
-
-static int write_buffer(const char *buffer, size_t size, void *file)
-{
-	return fwrite(buffer, 1, size, file) == size ? 0 : -1;
+	putc('}', writer->out);
 }
 
 static void render(const struct view *view, const struct analysis *analysis,
 		   const struct style *style, FILE *out)
 {
-	struct json_maker maker = { 0 };
-	json_t *object = make_object(&maker, view->json, analysis);
+	struct writer writer = { .out = out };
 
 	(void)style;
-	if (!json_dump_callback(object, write_buffer, out, JSON_REAL_PRECISION(12)))
-		putc('\n', out);
-	json_decref(object);
-	release_maker(&maker);
+	put_object(&writer, view->json, analysis);
+	putc('\n', out);
+	map_each(&writer.spelled, entry)
+		free((void *)(uintptr_t)entry->value);
+	map_release(&writer.spelled);
 }
 
 const struct renderer json_renderer = { .render = render };
