@@ -40,6 +40,7 @@ Test(report_names, operators_and_odd_names_keep_their_meaning)
 	same(name_brief("operator new(unsigned long)"), "operator new");
 	same(name_brief("bool operator< <int>(X<int> const&, X<int> const&)"), "operator< <int>");
 	same(name_brief("Fn::operator()(int) const"), "Fn::operator()");
+	same(name_brief("operator()"), "operator()");
 	same(name_brief("Ptr<Widget>::operator->()"), "Ptr<…>::operator->");
 	same(name_brief("(anonymous namespace)::run(int)"), "(anonymous namespace)::run");
 	same(name_brief("main::{lambda(int)#1}::operator()(int) const"),
@@ -56,20 +57,46 @@ Test(report_names, operators_and_odd_names_keep_their_meaning)
 
 Test(report_names, a_stack_shows_its_innermost_frames_and_its_root)
 {
-	static const char *const names[] = { "main",
-					     "load_table",
-					     "parse(char*)",
-					     "Table::insert(int)",
-					     "std::vector<Key>::grow()",
-					     "malloc" };
+	static const char *const names[] = {
+		"main",	 "load_table", "parse(char*)", "Table::insert(int)", "Vector<Key>::grow()",
+		"malloc"
+	};
 	struct texts stack = { names, 6 };
 
 	same(stack_fit(&stack, 80),
-	     "std::vector<Key>::grow < Table::insert < parse < load_table < main");
-	same(stack_fit(&stack, 64), "std::vector<Key>::grow < Table::insert < parse < … < main");
-	same(stack_fit(&stack, 40), "std::vector<Key>::grow < … < main");
-	same(stack_fit(&stack, 26), "std::vector<Key>::grow < …");
-	same(stack_fit(&stack, 12), "std::v…:grow");
+	     "Vector<Key>::grow < Table::insert < parse < load_table < main");
+	same(stack_fit(&stack, 60), "Vector<Key>::grow < Table::insert < parse < … < main");
+	same(stack_fit(&stack, 44), "Vector<Key>::grow < Table::insert < … < main");
+	same(stack_fit(&stack, 43), "Vector<…::grow < Table::insert < … < main");
+	same(stack_fit(&stack, 26), "Vector<…::grow < … < main");
+	same(stack_fit(&stack, 22), "Vector<Key>::grow < …");
+	same(stack_fit(&stack, 12), "Vector…:grow");
+}
+
+Test(report_names, a_stack_begins_at_who_wanted_the_memory)
+{
+	static const char *const plumbing[] = {
+		"main",
+		"Index::Index(unsigned long)",
+		"void std::vector<int, std::allocator<int> >::assign<long>(int)",
+		"std::__new_allocator<int>::allocate(unsigned long, void const*)",
+		"operator new(unsigned long)",
+		"malloc",
+	};
+	static const char *const wrapped[] = { "main", "new_node", "xmalloc", "malloc" };
+	static const char *const thread[] = { "libstdc++.so.6+0xd4490",
+					      "std::thread::_State_impl<int>::_M_run()", "work",
+					      "std::string::append(char)", "malloc" };
+	static const char *const only[] = { "std::locale::classic()", "operator new(unsigned long)",
+					    "malloc" };
+	struct texts stack = { plumbing, 6 }, library = { only, 3 };
+	struct texts threaded = { thread, 5 };
+	struct texts wrapper = { wrapped, 4 };
+
+	same(stack_fit(&stack, 80), "Index::Index < main");
+	same(stack_fit(&wrapper, 80), "new_node < main");
+	same(stack_fit(&threaded, 80), "work");
+	same(stack_fit(&library, 80), "operator new < std::locale::classic");
 }
 
 Test(report_names, a_stack_of_one_frame_is_that_frame)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "report/analyze/quality.h"
 
@@ -38,6 +39,18 @@ static void describe_run(struct analysis *a, const struct profile *profile,
 					     profile->processes[0].nr_arguments };
 	for (size_t i = 0; i < profile->nr_threads; i++)
 		a->nr_threads += selection->threads[i];
+}
+
+static void count_pids(struct analysis *a, const struct profile *profile,
+		       const struct selection *selection)
+{
+	struct map pids = { 0 };
+
+	for (size_t i = 0; i < profile->nr_processes; i++)
+		if (selection->processes[i])
+			map_set(&pids, (uint64_t)profile->processes[i].pid, 1);
+	a->nr_pids = pids.nr;
+	map_release(&pids);
 }
 
 static struct figure parent_pid(const struct profile *profile,
@@ -90,6 +103,31 @@ static void list_processes(struct analysis *a, const struct profile *profile,
 		fill_process(a, row, profile, id, selection, options);
 		vec_push(&a->processes, row);
 	}
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct process_row *p = *(const struct process_row *const *)a;
+	const struct process_row *q = *(const struct process_row *const *)b;
+
+	if (p->cpu.share != q->cpu.share)
+		return p->cpu.share < q->cpu.share ? 1 : -1;
+	if (p->heap.allocations != q->heap.allocations)
+		return p->heap.allocations < q->heap.allocations ? 1 : -1;
+	return p < q ? -1 : p > q;
+}
+
+static void list_busy_processes(struct analysis *a)
+{
+	for (size_t i = 0; i < a->processes.nr; i++) {
+		const struct process_row *row = a->processes.at[i];
+
+		if (row->cpu.samples || row->heap.allocations)
+			vec_push(&a->busy_processes, row);
+	}
+	if (a->busy_processes.nr)
+		qsort(a->busy_processes.at, a->busy_processes.nr, sizeof(a->busy_processes.at[0]),
+		      by_use);
 }
 
 static int by_live(const void *a, const void *b)
@@ -148,6 +186,7 @@ void analysis_init(struct analysis *a, const struct profile *profile,
 	chains_init(&a->chains, profile, options->no_inline);
 	heap_places_init(&a->places, &a->chains);
 	describe_run(a, profile, selection);
+	count_pids(a, profile, selection);
 	cpu_analyze(&a->cpu, profile, &a->chains, selection);
 	heap_analyze(
 		&a->heap, profile, &a->places,
@@ -157,6 +196,7 @@ void analysis_init(struct analysis *a, const struct profile *profile,
 	list_leaks(a);
 	list_busy_sites(a);
 	list_processes(a, profile, selection, options);
+	list_busy_processes(a);
 	quality_list(a, profile);
 }
 
@@ -171,6 +211,7 @@ void analysis_release(struct analysis *a)
 	free(a->leaks.at);
 	free(a->busy_sites.at);
 	free(a->processes.at);
+	free(a->busy_processes.at);
 	free(a->quality.at);
 	heap_release(&a->heap);
 	cpu_release(&a->cpu);

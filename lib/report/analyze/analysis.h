@@ -55,16 +55,17 @@ struct analysis {
 	struct texts command;
 	struct figure exit_status, signal, wall_s;
 	bool complete;
-	size_t nr_threads;
+	size_t nr_threads, nr_pids;
 	struct figure recorder_s; /* CPU time that cprof used beside the program */
 
 	struct cpu cpu;
 	struct heap heap;
-	struct rows leaks;	/* of struct heap_site: what is live, most bytes first */
-	struct rows busy_sites; /* those of the heap, most allocations first */
-	struct rows processes;	/* of struct process_row */
-	struct rows quality;	/* of struct quality_row */
-	struct rows notes;	/* of struct quality_note, what spoils most first */
+	struct rows leaks;	    /* of struct heap_site: what is live, most bytes first */
+	struct rows busy_sites;	    /* those of the heap, most allocations first */
+	struct rows processes;	    /* of struct process_row, in the order of their start */
+	struct rows busy_processes; /* those with samples or a heap, most CPU first */
+	struct rows quality;	    /* of struct quality_row */
+	struct rows notes;	    /* of struct quality_note, what spoils most first */
 
 	struct chains chains;
 	struct heap_places places;

@@ -165,8 +165,7 @@ static void render(const struct view *view, const struct analysis *analysis,
 	(void)style;
 	put_object(&writer, view->json, analysis);
 	putc('\n', out);
-	map_each(&writer.spelled, entry)
-		free((void *)(uintptr_t)entry->value);
+	map_each(&writer.spelled, entry) free((void *)(uintptr_t)entry->value);
 	map_release(&writer.spelled);
 }
 

@@ -5,13 +5,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/alloc.h"
 #include "base/text.h"
 #include "base/vec.h"
 
 #define ELLIPSIS "\xe2\x80\xa6"
-#define LONGEST_IN_STACK 40
 
 struct string {
 	char *at;
@@ -38,15 +38,21 @@ static char *take(struct string *string)
 
 /* --- one name --- */
 
-/* "<" opens arguments after a name only; not in "operator<" or "<T as Trait>". */
-static bool opens_arguments(const char *name, const char *at)
+/* "operator()" has brackets of its own. */
+static bool follows_operator(const char *name, const char *at)
 {
 	static const char word[] = "operator";
 	size_t length = sizeof(word) - 1;
 
+	return (size_t)(at - name) >= length && !strncmp(at - length, word, length);
+}
+
+/* "<" opens arguments after a name only; not in "operator<" or "<T as Trait>". */
+static bool opens_arguments(const char *name, const char *at)
+{
 	if (at == name || !(isalnum((unsigned char)at[-1]) || at[-1] == '_'))
 		return false;
-	return (size_t)(at - name) < length || strncmp(at - length, word, length) != 0;
+	return !follows_operator(name, at);
 }
 
 /* Past the bracket that closes the one at `at`; NULL: none does. */
@@ -103,7 +109,7 @@ static const char *argument_list(const char *name)
 
 		if (!end)
 			return NULL;
-		if (at > name && may_follow_arguments(end))
+		if (at > name && may_follow_arguments(end) && !follows_operator(name, at))
 			return at;
 		at = end;
 	}
@@ -187,44 +193,127 @@ static char *join(char *const *names, size_t nr, size_t inner, size_t outer)
 	return take(&out);
 }
 
-/* As many innermost frames as fit, with the outermost one if that fits, too. */
-static char *join_fit(char *const *names, size_t nr, size_t width)
+/* As many innermost frames as fit, with the outermost one if that fits, too; *shown of them. */
+static char *join_fit(char *const *names, size_t nr, size_t width, size_t *shown)
 {
-	char *joined = join(names, nr, nr, 0), *fitting;
+	char *joined = join(names, nr, nr, 0);
 	size_t most = width / 4 + 1; /* a letter and " < " each */
 	size_t inner = nr < 3 ? 0 : nr - 2 < most ? nr - 2 : most;
 
+	*shown = nr;
 	for (; text_width(joined) > width && inner > 0; inner--) {
-		free(joined);
-		joined = join(names, nr, inner, 1);
+		*shown = inner + 1;
+		joined = swap(joined, join(names, nr, inner, 1));
 	}
 	if (text_width(joined) > width && nr > 1) {
-		free(joined);
-		joined = text_width(names[0]) + 4 <= width ? join(names, nr, 1, 0)
-							   : xstrdup(names[0]);
+		bool with_dots = text_width(names[0]) + 4 <= width;
+
+		*shown = 1;
+		joined = swap(joined, with_dots ? join(names, nr, 1, 0) : xstrdup(names[0]));
 	}
-	fitting = text_clip(joined, width);
-	free(joined);
-	return fitting;
+	return swap(joined, text_clip(joined, width));
 }
 
-char *stack_fit(const struct texts *stack, size_t width)
+/* xmalloc, PyObject_Malloc, g_malloc0: an allocation function by its name. */
+static bool is_allocator(const char *name)
 {
-	size_t nr = stack->nr > 1 ? stack->nr - 1 : stack->nr;
+	size_t length = strlen(name);
+
+	while (length && isdigit((unsigned char)name[length - 1]))
+		length--;
+	return length >= 5 && !strncasecmp(name + length - 5, "alloc", 5);
+}
+
+/* What only hands an allocation on. */
+static bool is_plumbing(const char *name)
+{
+	static const char *const starts[] = { "operator new", "std::",	  "__gnu_cxx::",
+					      "alloc::",      "<alloc::", "__rust_alloc",
+					      "__rdl_alloc",  NULL };
+
+	for (const char *const *start = starts; *start; start++)
+		if (!strncmp(name, *start, strlen(*start)))
+			return true;
+	return is_allocator(name);
+}
+
+/* The names of the frames that say where the memory was wanted, innermost first. */
+struct brief_stack {
+	char **names;
+	size_t nr, from, to;
+};
+
+static bool is_unnamed(const char *name)
+{
+	return strstr(name, "+0x");
+}
+
+static struct brief_stack brief_stack(const struct texts *stack)
+{
+	struct brief_stack brief = { .nr = stack->nr > 1 ? stack->nr - 1 : stack->nr };
+
+	brief.names = xcalloc(brief.nr + 1, sizeof(brief.names[0]));
+	for (size_t i = 0; i < brief.nr; i++)
+		brief.names[i] = name_brief(stack->at[brief.nr - 1 - i]);
+
+	brief.to = brief.nr;
+	while (brief.from < brief.nr && is_plumbing(brief.names[brief.from]))
+		brief.from++;
+	if (brief.from == brief.nr) {
+		brief.from = 0;
+		return brief;
+	}
+	while (brief.to > brief.from + 1 &&
+	       (is_plumbing(brief.names[brief.to - 1]) || is_unnamed(brief.names[brief.to - 1])))
+		brief.to--;
+	return brief;
+}
+
+static void brief_stack_release(struct brief_stack *brief)
+{
+	for (size_t i = 0; i < brief->nr; i++)
+		free(brief->names[i]);
+	free(brief->names);
+}
+
+/* Of the names no more than `longest` columns each. */
+static char *join_clipped(const struct brief_stack *brief, size_t longest, size_t width,
+			  size_t *shown)
+{
+	size_t nr = brief->to - brief->from;
 	char **names = xcalloc(nr + 1, sizeof(names[0]));
 	char *line;
 
-	for (size_t i = 0; i < nr; i++) {
-		char *brief = name_brief(stack->at[nr - 1 - i]);
-
-		names[i] = text_clip(brief, width < LONGEST_IN_STACK ? width : LONGEST_IN_STACK);
-		free(brief);
-	}
-	line = nr ? join_fit(names, nr, width) : xstrdup("");
+	for (size_t i = 0; i < nr; i++)
+		names[i] = text_clip(brief->names[brief->from + i], longest);
+	line = join_fit(names, nr, width, shown);
 	for (size_t i = 0; i < nr; i++)
 		free(names[i]);
 	free(names);
 	return line;
+}
+
+/* Rather shorter names than less than three frames. */
+char *stack_fit(const struct texts *stack, size_t width)
+{
+	static const size_t longest[] = { 40, 24, 14 };
+	struct brief_stack brief = brief_stack(stack);
+	size_t nr = brief.to - brief.from, enough = nr < 3 ? nr : 3, most = 0;
+	char *best = xstrdup("");
+
+	for (size_t i = 0; nr && i < ARRAY_SIZE(longest) && most < enough; i++) {
+		size_t shown, cap = longest[i] < width ? longest[i] : width;
+		char *line = join_clipped(&brief, cap, width, &shown);
+
+		if (shown > most) {
+			most = shown;
+			best = swap(best, line);
+		} else {
+			free(line);
+		}
+	}
+	brief_stack_release(&brief);
+	return best;
 }
 
 /* --- commands --- */

@@ -22,8 +22,9 @@ char *name_brief(const char *name);
 
 /*
  * A stack (root first) without its last frame, the allocation function: "insert < load < main",
- * innermost first.  If it is too long, frames in the middle are left out; the innermost and the
- * outermost ones say most.
+ * innermost first.  It begins at the function that wanted the memory, not at xmalloc, operator
+ * new or the inside of the standard library, and ends likewise.  If it is too long, names get
+ * shorter and frames in the middle are left out; the innermost and the outermost ones say most.
  */
 char *stack_fit(const struct texts *stack, size_t width);
 

@@ -68,10 +68,11 @@ static void print_stack(struct page *page, const struct rows *frames)
 
 static void say_use(struct page *page, const struct heap_site *site)
 {
-	page_phrase(page, "%s: %s allocations", site->stack.at[site->stack.nr - 1],
-		    units_count(site->allocations).text);
+	page_phrase(page, "%s: %s allocation%s", site->stack.at[site->stack.nr - 1],
+		    units_count(site->allocations).text, site->allocations == 1 ? "" : "s");
 	if (site->reallocations)
-		page_phrase(page, "%s reallocations", units_count(site->reallocations).text);
+		page_phrase(page, "%s reallocation%s", units_count(site->reallocations).text,
+			    site->reallocations == 1 ? "" : "s");
 	page_phrase(page, "%s", units_size(site->allocated_bytes).text);
 }
 
