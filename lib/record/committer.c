@@ -8,17 +8,23 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
+#include "base/vec.h"
 #include "store/writer.h"
 
 enum {
 	COMMIT_EVERY_S = 1,
 };
 
+struct meta {
+	const char *key;
+	char *value;
+};
+
 struct committer {
 	struct writer *writer; /* the thread's, while it runs */
 	struct aggregate *aggregate;
 	struct profile_run run;
+	VEC(struct meta) meta; /* not written yet */
 	int failed_fd;
 
 	pthread_t thread;
@@ -73,6 +79,16 @@ static int64_t since_start_us(const struct profile_run *run)
 	return ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec - run->start_monotonic_ns) / 1000;
 }
 
+static void put_meta(struct committer *committer)
+{
+	vec_each(&committer->meta, meta)
+	{
+		writer_put_meta(committer->writer, meta->key, meta->value);
+		free(meta->value);
+	}
+	committer->meta.nr = 0;
+}
+
 static int commit(struct committer *committer, struct error *err)
 {
 	/* Of a recording in progress, what is true at this commit. */
@@ -80,6 +96,7 @@ static int commit(struct committer *committer, struct error *err)
 		committer->run.wall_us = since_start_us(&committer->run);
 	writer_begin(committer->writer);
 	writer_put_run(committer->writer, &committer->run);
+	put_meta(committer);
 	aggregate_flush(committer->aggregate, &sink, committer->writer);
 	return writer_commit(committer->writer, err);
 }
@@ -181,6 +198,8 @@ static void release(struct committer *committer)
 {
 	if (committer->failed_fd >= 0)
 		close(committer->failed_fd);
+	vec_each(&committer->meta, meta) free(meta->value);
+	vec_free(&committer->meta);
 	pthread_cond_destroy(&committer->wake);
 	pthread_mutex_destroy(&committer->lock);
 	free(committer);
@@ -207,6 +226,11 @@ void committer_discard(struct committer *committer)
 const char *committer_path(const struct committer *committer)
 {
 	return writer_path(committer->writer);
+}
+
+void committer_meta(struct committer *committer, const char *key, char *value)
+{
+	vec_push(&committer->meta, (struct meta){ key, value });
 }
 
 int committer_start(struct committer *committer, const struct profile_run *run, struct error *err)

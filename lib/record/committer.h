@@ -31,6 +31,9 @@ void committer_discard(struct committer *committer);
 /* Where the file really is: see writer_open(). */
 const char *committer_path(const struct committer *committer);
 
+/* Anything else worth keeping, before the start.  Takes the value over, for free(). */
+void committer_meta(struct committer *committer, const char *key, char *value);
+
 /* Commits once before it returns.  The strings in run have to stay until committer_finish(). */
 int committer_start(struct committer *committer, const struct profile_run *run, struct error *err);
 void committer_now(struct committer *committer);

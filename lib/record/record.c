@@ -37,7 +37,8 @@ struct record {
 	struct sampler *sampler;	  /* NULL: no CPU side */
 	struct heap_collector *collector; /* NULL: no heap side */
 	struct committer *committer;
-	char *path; /* where the profile is, in the end */
+	char *path;	     /* where the profile is, in the end */
+	bool has_broken_off; /* it could not be written any more, which was said */
 
 	struct utsname host;
 	char *cpu_model;
@@ -130,6 +131,19 @@ static void tell_substitution(struct record *record)
 				  1);
 }
 
+static void note_sampling(struct record *record, const struct sampling *sampling)
+{
+	static const char *const walks[] = { [CALL_GRAPH_NONE] = "none",
+					     [CALL_GRAPH_FRAME_POINTERS] = "fp",
+					     [CALL_GRAPH_STACKS] = "dwarf" };
+	struct sampler_facts facts = sampler_facts(record->sampler);
+
+	committer_meta(record->committer, "call_graph", xstrdup(walks[sampling->call_graph]));
+	committer_meta(record->committer, "stack_bytes", xasprintf("%u", sampling->stack_bytes));
+	committer_meta(record->committer, "ring_bytes", xasprintf("%zu", facts.ring_bytes));
+	committer_meta(record->committer, "perf_event_paranoid", xasprintf("%d", facts.paranoid));
+}
+
 /* Once the program has a pid. */
 static void open_cpu_side(struct record *record)
 {
@@ -155,6 +169,7 @@ static void open_cpu_side(struct record *record)
 	record->run.cpu_reason = sampler_reason(record->sampler);
 	record->run.user_only = sampler_user_only(record->sampler);
 	tell_substitution(record);
+	note_sampling(record, &sampler.sampling);
 }
 
 /* Why the shim cannot be preloaded; NULL: it can. */
@@ -326,6 +341,7 @@ static void say_file_failed(struct record *record)
 	error_hint(&error, "the program goes on; what was recorded before is in %s",
 		   committer_path(record->committer));
 	say(record, &error);
+	record->has_broken_off = true;
 }
 
 static void wait_for_program(struct record *record, struct record_result *result)
@@ -394,7 +410,7 @@ static int finish(struct record *record, struct record_result *result, struct er
 	record->run.complete = true;
 	ret = committer_finish(record->committer, &record->run, err);
 	result->is_whole = ret >= 0;
-	return ret;
+	return record->has_broken_off ? 0 : ret;
 }
 
 static struct record *record_new(const struct record_config *config)

@@ -167,6 +167,12 @@ void sampler_close(struct sampler *sampler)
 	free(sampler);
 }
 
+struct sampler_facts sampler_facts(const struct sampler *sampler)
+{
+	return (struct sampler_facts){ .paranoid = sampler->access.paranoid,
+				       .ring_bytes = sampler->rings.data_bytes };
+}
+
 const char *sampler_reason(const struct sampler *sampler)
 {
 	return sampler->ladder.events[0].reason;
@@ -574,6 +580,21 @@ static void tell_damaged(struct sampler *sampler)
 				  "records of perf that make no sense", sampler->nr_damaged);
 }
 
+/* The kernel does so for the whole machine, and for good, when sampling takes it too long. */
+static void tell_lowered_rate(struct sampler *sampler)
+{
+	struct access now;
+	char *detail;
+
+	access_read(&now);
+	if (!now.max_rate || now.max_rate >= sampler->access.max_rate)
+		return;
+	detail = xasprintf("kernel.perf_event_max_sample_rate went from %u to %u meanwhile",
+			   sampler->access.max_rate, now.max_rate);
+	aggregate_quality(sampler->config.aggregate, PROFILE_THROTTLED, detail, 1);
+	free(detail);
+}
+
 void sampler_finish(struct sampler *sampler)
 {
 	if (!sampler || !sampler->is_running)
@@ -582,6 +603,7 @@ void sampler_finish(struct sampler *sampler)
 	pthread_join(sampler->thread, NULL);
 	sampler->is_running = false;
 	tell_damaged(sampler);
+	tell_lowered_rate(sampler);
 	log_debug(LOG_RING, "%llu records, %llu late", (unsigned long long)sampler->merge.nr_added,
 		  (unsigned long long)sampler->merge.nr_late);
 }

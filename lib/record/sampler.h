@@ -47,6 +47,13 @@ int sampler_start(struct sampler *sampler, struct processes *processes, struct e
 /* Stops the events, takes what is in the rings, counts, and ends the thread. */
 void sampler_finish(struct sampler *sampler);
 
+/* What may matter to whoever wonders about a profile. */
+struct sampler_facts {
+	int paranoid;	   /* kernel.perf_event_paranoid */
+	size_t ring_bytes; /* of samples, a CPU */
+};
+struct sampler_facts sampler_facts(const struct sampler *sampler);
+
 /* Why something else than asked for is sampled; NULL: it is not. */
 const char *sampler_reason(const struct sampler *sampler);
 bool sampler_user_only(const struct sampler *sampler);

@@ -427,6 +427,28 @@ def test_an_output_that_cannot_be_written(run, runner, output, words):
     assert (runner.folder / "text").read_text() == "important\n"
 
 
+def test_a_profile_that_breaks_off_keeps_what_was_written(runner, cprof, programs):
+    """A limit of the file's size stands for a full disk."""
+    limit = 'ulimit -f "$1"; shift; exec "$@"'
+    command = [cprof, "record", "--heap=off", "-F", 4999, programs / "burn", 1500]
+    for kib in (160, 200, 240):
+        result = runner.run("bash", "-c", limit, "sh", kib, *command)
+        assert result.returncode == 3 and result.stdout == "done\n", result.stderr
+        if "the program goes on" in result.stderr:
+            break
+    else:
+        pytest.skip("the file got full too early or too late at every size that was tried")
+    assert result.stderr.count("cprof.data: File too large") == 1
+    report = json.loads(runner.cprof_run("report", "--json").stdout)
+    assert report["complete"] is False and report["cpu"]["samples"] > 0
+
+
+def test_with_no_room_at_all_the_program_does_not_run(runner, cprof):
+    result = runner.run("bash", "-c", 'ulimit -f 8; exec "$@"', "sh", cprof, "record", "touch", "ran")
+    assert result.returncode == 125 and "cprof.data: File too large" in result.stderr
+    assert os.listdir(runner.folder) == []
+
+
 @pytest.mark.parametrize("arguments, words", [
     ([], "which program"),
     (["--frequency", "0", "true"], "--frequency"),

@@ -40,7 +40,9 @@ int supervise_begin(struct supervisor *supervisor, struct error *err)
 		sigaddset(&set, handled[i]);
 	/* With SIGCHLD ignored there would be nothing to wait for. */
 	sigaction(SIGCHLD, &standard, NULL);
+	/* What cannot be written is an error to report, not an end. */
 	sigaction(SIGPIPE, &ignore, NULL);
+	sigaction(SIGXFSZ, &ignore, NULL);
 	sigaction(SIGXFSZ, &ignore, NULL);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 
