@@ -117,7 +117,7 @@ $(O)/programs/%: tests/programs/%.cc
 $(O)/programs/%: tests/programs/%.rs
 	$(call say,PROG)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(RUSTC) -O -C debuginfo=2 -o $@ $< $(program_flags)
+	$(Q)MAKEFLAGS= $(RUSTC) -O -C debuginfo=2 -o $@ $< $(program_flags)
 
 # Rewritten only when the flags change, so a new CFLAGS rebuilds and nothing else does.
 $(O)/flags: FORCE

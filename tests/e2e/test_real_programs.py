@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""Real programs do under cprof what they do without it, and both halves are there."""
+
+import pytest
+
+# python3's hashes and its allocator are fixed so that two runs do the same.
+FIXED = {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}
+
+PYTHON = """
+import json, re, sys
+words = re.findall("[a-z]+", ("the quick brown fox jumps over a lazy dog " * 8000))
+index = {}
+for i, word in enumerate(words):
+    index.setdefault(word, []).append(str(i))
+text = json.dumps({k: v[:50] for k, v in sorted(index.items())})
+print(len(text), sum(len(v) for v in index.values()))
+print(text[:200], file=sys.stderr)
+sys.exit(3)
+"""
+
+SQL = """
+create table t(a integer primary key, b text, c real);
+with recursive n(x) as (select 1 union all select x + 1 from n where x < 300000)
+    insert into t select x, 'row ' || (x * 7919 % 300000), x * 1.5 from n;
+create index i on t(b);
+select count(*), sum(c) from t where b like 'row 1%';
+select t1.b, t2.c from t t1 join t t2 on t1.a = t2.a + 1 where t1.a % 30000 = 0 order by t1.b;
+"""
+
+
+def c_source(functions):
+    """A translation unit that keeps the optimizer busy for a second or two."""
+    lines = ["#include <stdio.h>", "#include <string.h>"]
+    for i in range(functions):
+        lines.append(f"static int f{i}(int *v, int n) {{ int s = {i}; for (int k = 0; k < n; k++) "
+                     f"{{ v[k] = v[k] * {i + 3} ^ s; s += v[k] % {i + 7}; }} return s; }}")
+    lines.append("int main(void) { int v[64]; memset(v, 1, sizeof v); int s = 0;")
+    lines += [f"s += f{i}(v, 64);" for i in range(functions)]
+    lines.append('printf("%d\\n", s); return 0; }')
+    return "\n".join(lines)
+
+
+@pytest.fixture
+def same(runner, record):
+    """Runs a command plainly and under cprof; all that it leaves behind must be equal."""
+    def run(*command, makes=None, env=None):
+        made = []
+        plain = runner.run(*command, env=env, text=False)
+        made.append((runner.folder / makes).read_bytes() if makes else None)
+        profile = record(*command, status=plain.returncode, env=env, text=False, options=["-q"])
+        made.append((runner.folder / makes).read_bytes() if makes else None)
+        assert profile.stdout == plain.stdout
+        assert profile.stderr == plain.stderr
+        assert made[0] == made[1]
+        return profile.report()
+    return run
+
+
+def both_halves(report):
+    """A sampled CPU half, a heap half that adds up, and everything named by what was there."""
+    cpu, heap = report["cpu"], report["heap"]
+    assert cpu["samples"] > 20 and cpu["functions"]
+    assert sum(f["self"] for f in cpu["functions"]) == pytest.approx(1, abs=1e-6)
+    assert heap["tracked"] and heap["peak_exact"]
+    assert heap["allocated_bytes"] - heap["freed_bytes"] == heap["live_bytes"]
+    assert sum(s["at_peak_bytes"] for s in heap["sites"]) == heap["peak_bytes"]
+    assert sum(s["live_bytes"] for s in heap["sites"]) == heap["live_bytes"]
+    return True
+
+
+def test_python(same, runner):
+    (runner.folder / "script.py").write_text(PYTHON)
+    report = same("/usr/bin/python3", "script.py", env=FIXED)
+    assert report["exit_status"] == 3 and both_halves(report)
+    assert report["heap"]["allocations"] > 50000
+
+
+def test_sqlite3(same, runner, need):
+    need.tool("sqlite3")
+    (runner.folder / "script.sql").write_text(SQL)
+    report = same("sqlite3", ":memory:", ".read script.sql")
+    assert both_halves(report)
+    assert any(f["module"].startswith("libsqlite3") for f in report["cpu"]["functions"])
+
+
+def test_the_compiler_and_its_children(same, runner):
+    (runner.folder / "big.c").write_text(c_source(200))
+    report = same("/usr/bin/gcc", "-O2", "-c", "big.c", "-o", "big.o", makes="big.o")
+    assert both_halves(report)
+    commands = {p["command"][0].split("/")[-1] for p in report["processes"] if p["tracked"]}
+    assert {"gcc", "cc1", "as"} <= commands
+    cc1 = next(p for p in report["processes"] if p["command"][0].endswith("cc1"))
+    assert cc1["cpu"]["share"] > 0.5
+
+
+def test_xz(same, runner):
+    (runner.folder / "data").write_bytes(bytes(i * i * i // 7 % 253 for i in range(2_000_000)))
+    report = same("xz", "-k", "-f", "-T2", "data", makes="data.xz")
+    assert both_halves(report)
+
+
+def test_a_cxx_program(same, programs):
+    report = same(programs / "demo")
+    assert both_halves(report)
+    names = {f["name"] for f in report["cpu"]["functions"]}
+    assert "Matrix::multiply(Matrix const&, Matrix&) const" in names
+
+
+def test_a_rust_program(same, runner, programs, need):
+    program = need.file(programs / "rust_words", "no rustc")
+    report = same(program)
+    assert both_halves(report)
+    hot = max(report["cpu"]["functions"], key=lambda f: f["total"])
+    assert any(f["name"] == "rust_words::count" and f["file"].endswith("rust_words.rs")
+               for f in report["cpu"]["functions"]), hot
+    assert any(frame["name"] == "rust_words::main" for site in report["heap"]["sites"]
+               for frame in site["frames"])
