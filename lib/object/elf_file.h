@@ -32,7 +32,7 @@ struct elf_file {
 	uint16_t machine;
 	bool is_64;
 	bool has_interpreter; /* PT_INTERP; a static executable has none */
-	char *build_id; /* lower-case hex, or NULL */
+	char *build_id;	      /* lower-case hex, or NULL */
 	struct elf_part *loads;
 	size_t nr_loads;
 	struct elf_part eh_frame_hdr; /* size 0: not there */

@@ -2,6 +2,7 @@
 #include "report/load/select.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,9 +85,7 @@ static int complain(const struct profile *profile, const struct select_options *
 
 		if (!name || used + strlen(name) + 3 > sizeof(names) || hint_has(names, name))
 			continue;
-		if (used)
-			strcat(names, ", ");
-		strcat(names, name);
+		snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", name);
 	}
 
 	error_set(err, -ENOENT, "the profile has no thread with%s%.200s%s",
