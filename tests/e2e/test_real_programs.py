@@ -7,12 +7,12 @@ import pytest
 FIXED = {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}
 
 PYTHON = """
-import json, re, sys
-words = re.findall("[a-z]+", ("the quick brown fox jumps over a lazy dog " * 8000))
+import sys
+words = ("the quick brown fox jumps over a lazy dog " * 8000).split()
 index = {}
 for i, word in enumerate(words):
     index.setdefault(word, []).append(str(i))
-text = json.dumps({k: v[:50] for k, v in sorted(index.items())})
+text = "".join(f"{k}: {v[:50]}" for k, v in sorted(index.items()))
 print(len(text), sum(len(v) for v in index.values()))
 print(text[:200], file=sys.stderr)
 sys.exit(3)
