@@ -52,7 +52,7 @@ static uint64_t decode_aarch64(const uint8_t *code, size_t size, uint64_t addres
 	uint64_t pages = (uint64_t)(adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3);
 	uint64_t page =
 		((address + at) & ~UINT64_C(0xfff)) + (uint64_t)((int64_t)(pages << 43) >> 31);
-	return page + (ldr >> 10 & 0xfff) * 8;
+	return page + (uint64_t)(ldr >> 10 & 0xfff) * 8;
 }
 
 static const struct machine {

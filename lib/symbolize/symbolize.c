@@ -71,7 +71,7 @@ static void reset_signals(void)
 	for (int signal_nr = 1; signal_nr < NSIG; signal_nr++)
 		signal(signal_nr, SIG_DFL);
 	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
 
 static void out_of_memory(size_t size)
@@ -88,7 +88,9 @@ static void child(struct supervisor *supervisor)
 	reset_signals();
 	alloc_set_out_of_memory(out_of_memory);
 	setrlimit(RLIMIT_CORE, &no_core);
-	unsetenv("DEBUGINFOD_URLS"); /* libdw would ask there */
+	/* libdw would ask there; no other thread is left here.
+	 * NOLINTNEXTLINE(concurrency-mt-unsafe) */
+	unsetenv("DEBUGINFOD_URLS");
 	done.err.code = job_run(&supervisor->job, &done.err);
 	send_message(supervisor->pipe[1], &done);
 	_exit(0);
@@ -163,7 +165,7 @@ static char *reason_for(int status)
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
 		return xasprintf("reading it took longer than %d s", SECONDS_PER_MODULE);
 	if (WIFSIGNALED(status))
-		return xasprintf("reading it crashed (%s)", strsignal(WTERMSIG(status)));
+		return xasprintf("reading it crashed (%s)", sigdescr_np(WTERMSIG(status)));
 	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NO_MEMORY)
 		return xasprintf("reading it takes more memory than there is");
 	return xasprintf("reading it failed (exit status %d)", WEXITSTATUS(status));
