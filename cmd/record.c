@@ -196,6 +196,23 @@ static void print_summary(const struct record_options *options, const char *path
 	report_close(report);
 }
 
+/* What is left to do once the program has ended and the profile is there. */
+static void conclude(struct record *record, const struct record_options *options,
+		     const struct record_result *result)
+{
+	if (result->left)
+		warn("the program still runs: its pid is %d", (int)result->left);
+	if (!result->is_whole)
+		return;
+	if (strcmp(result->path, options->config.output) != 0)
+		warn("another recording holds %s: this profile is %s", options->config.output,
+		     result->path);
+	if (!options->no_symbols)
+		add_names(record, result);
+	if (!options->common.quiet)
+		print_summary(options, result->path);
+}
+
 int cmd_record(int argc, char **argv)
 {
 	static const struct argp parser = { .options = table,
@@ -216,12 +233,7 @@ int cmd_record(int argc, char **argv)
 
 	if (record_run(&record, &options.config, &result, &err) < 0)
 		fail(&err);
-	if (result.left)
-		warn("the program still runs: its pid is %d", (int)result.left);
-	if (result.is_whole && !options.no_symbols)
-		add_names(record, &result);
-	if (result.is_whole && !options.common.quiet)
-		print_summary(&options, result.path);
+	conclude(record, &options, &result);
 	record_free(record);
 	free(shim);
 	free(given);

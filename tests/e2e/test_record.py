@@ -476,11 +476,27 @@ def test_the_former_profile_is_kept(record, runner):
     assert (runner.folder / "cprof.data.old").read_bytes() == first
 
 
-def test_a_frequency_above_the_limit_is_lowered_and_said(record, programs):
+def test_two_recordings_in_a_folder_do_not_mix(runner, cprof, programs):
+    with runner.start(cprof, "record", "-q", "--heap=off", "sleep", "30") as first:
+        try:
+            assert wait_for(lambda: committed_us(runner) > 0)
+            second = runner.cprof_run("record", "--heap=off", programs / "burn", 100)
+        finally:
+            first.terminate()
+            first.wait(timeout=60)
+    assert second.returncode == 3
+    (other,) = [name for name in os.listdir(runner.folder) if name.startswith("cprof.data.")]
+    assert f"this profile is {other}" in second.stderr
+    assert sql(runner, "SELECT executable FROM process", other)[0][0].endswith("/burn")
+    assert sql(runner, "SELECT executable FROM process")[0][0].endswith("/sleep")
+
+
+def test_a_frequency_above_the_limit_is_lowered_and_said(record):
     most = int(open("/proc/sys/kernel/perf_event_max_sample_rate").read())
     if most > 500000:
         pytest.skip(f"kernel.perf_event_max_sample_rate is {most}")
-    profile = record("true", options=CPU_ONLY + ["-F", most + 1000, "-g", "none"])
+    # An event without a timer: at such a rate the machine would do nothing else.
+    profile = record("true", options=CPU_ONLY + ["-e", "page-faults", "-F", most + 1000])
     assert profile.sql("SELECT frequency_hz FROM event WHERE id = 0") == [(most,)]
     assert any("perf_event_max_sample_rate" in detail
                for (detail,) in profile.sql("SELECT detail FROM quality WHERE kind = 'substituted'"))
