@@ -6,9 +6,9 @@
 #define PHASES ((uintptr_t)3)
 #define MOST_FRAMES 100000
 
-/* Where the shim itself is. */
-extern const char __ehdr_start __attribute__((visibility("hidden")));
-extern const char _end __attribute__((visibility("hidden")));
+/* The section of GUARD_HOOK; the linker knows where it is. */
+extern const char __start_cprof_hooks __attribute__((visibility("hidden"), weak));
+extern const char __stop_cprof_hooks __attribute__((visibility("hidden"), weak));
 
 enum inside {
 	INSIDE_NOTHING, /* the hook is not on the stack */
@@ -16,15 +16,9 @@ enum inside {
 	INSIDE_SIGNAL,
 };
 
-static bool in_shim(uint64_t pc)
+static bool in_hook(uint64_t pc)
 {
-	return pc >= (uintptr_t)&__ehdr_start && pc < (uintptr_t)&_end;
-}
-
-/* Without CFI all the way: whether it can be, by the order on one stack. */
-static enum inside guess(const uintptr_t *frame, uintptr_t hook_sp)
-{
-	return guard_caller_sp(frame) < hook_sp ? INSIDE_CALL : INSIDE_NOTHING;
+	return pc >= (uintptr_t)&__start_cprof_hooks && pc < (uintptr_t)&__stop_cprof_hooks;
 }
 
 /* Goes up from the hook at `frame`, looking for the one that was called from hook_sp. */
@@ -38,23 +32,53 @@ static enum inside look_for(struct walk *walk, const uintptr_t *frame, uintptr_t
 	stack_enter(&stack, at.sp);
 	for (int i = 0; !end && i < MOST_FRAMES; i++) {
 		unwind_rule rule = walk_rule(walk, unwind_lookup_pc(&at));
-		bool was_in_shim = in_shim(at.pc);
+		bool was_in_hook = in_hook(at.pc);
 
-		if (unwind_rule_kind(rule) == UNWIND_RULE_SIGNAL)
-			inside = INSIDE_SIGNAL;
 		end = unwind_step(&at, rule, stack_read, &stack);
-		if (!end && was_in_shim && at.sp == hook_sp)
+		if (!end && unwind_rule_kind(rule) == UNWIND_RULE_SIGNAL) {
+			stack_continue(&stack, at.sp);
+			inside = INSIDE_SIGNAL;
+		}
+		if (!end && was_in_hook && at.sp == hook_sp)
 			return inside;
 	}
-	return unwind_end_is_root(end) ? INSIDE_NOTHING : guess(frame, hook_sp);
+	/* Cut off: the hook may be further out, unless it would have to be further in. */
+	return !unwind_end_is_root(end) && at.sp < hook_sp ? inside : INSIDE_NOTHING;
+}
+
+/* At a level where nothing of the shim is running. */
+static struct track *claim(int level, const uintptr_t *frame)
+{
+	uintptr_t hook = self.hook[level];
+	struct track *track;
+
+	guard_phase(level, frame, GUARD_OURS);
+	track = track_get((unsigned int)level);
+	self.hook[level] = hook;
+	return track;
+}
+
+/*
+ * Something to walk with: the hook's own track, which it may not have yet, or, if it is just
+ * getting one, that of the next level.
+ */
+static struct track *find_track(int level, const uintptr_t *frame)
+{
+	if (self.track[level])
+		return self.track[level];
+	if (self.hook[level] & GUARD_REAL)
+		return claim(level, frame);
+	return level + 1 < TRACK_LEVELS ? claim(level + 1, frame) : NULL;
 }
 
 static enum inside inside_of(int level, const uintptr_t *frame)
 {
 	uintptr_t hook_sp = self.hook[level] & ~PHASES;
+	struct track *track = find_track(level, frame);
 
-	return self.track[level] ? look_for(&self.track[level]->walk, frame, hook_sp)
-				 : guess(frame, hook_sp);
+	if (track)
+		return look_for(&track->walk, frame, hook_sp);
+	return guard_caller_sp(frame) < hook_sp ? INSIDE_SIGNAL : INSIDE_NOTHING;
 }
 
 /* A handler left the hook by a jump. */

@@ -29,6 +29,9 @@
 
 #define GUARD_OUT (-1) /* only forward this call */
 
+/* Attribute of every function that calls guard_enter(): hooks are told from other code by it. */
+#define GUARD_HOOK __attribute__((section("cprof_hooks")))
+
 /* In the low bits of a note; stack pointers have none. */
 enum guard_phase {
 	GUARD_REAL = 1, /* in the function that we stand in front of */

@@ -20,7 +20,7 @@
 #include "shim/session.h"
 #include "shim/sys.h"
 
-#define EXPORT __attribute__((visibility("default")))
+#define EXPORT __attribute__((visibility("default"))) GUARD_HOOK
 #define FRAME ((const uintptr_t *)__builtin_frame_address(0))
 
 __attribute__((constructor)) static void start(void)

@@ -136,6 +136,43 @@ static void enter_build_id(struct modules *modules, struct wire_module *m, struc
 	m->build_id_bytes = id.size;
 }
 
+static bool same(const struct modules *modules, uint32_t id, const struct found_object *object)
+{
+	const struct wire_module *wire = shared(modules, id);
+	struct bytes found = build_id(object);
+
+	return wire->start == (uintptr_t)object->map_start &&
+	       wire->end == (uintptr_t)object->map_end && found.size &&
+	       wire->build_id_bytes == found.size &&
+	       !memcmp(text(modules) + wire->build_id_at, found.start, found.size);
+}
+
+/* Makes an image known that is there now. */
+static struct module *set_ready(struct modules *modules, uint32_t id,
+				const struct found_object *object)
+{
+	struct module *m = &modules->module[id];
+
+	m->id = id;
+	m->start = (uintptr_t)object->map_start;
+	m->checked = atomic_load(&modules->generation);
+	unwind_image_loaded(&m->image, object->eh_frame_hdr, object->map_end);
+	atomic_store_explicit(&m->end, (uintptr_t)object->map_end, memory_order_release);
+	return m;
+}
+
+/* One that was here before, went away, and is back. */
+static struct module *revive(struct modules *modules, const struct found_object *object)
+{
+	uint32_t used = atomic_load(&modules->segment->modules_used);
+
+	for (uint32_t id = 1; id < used && id < WIRE_MODULES; id++)
+		if (modules->module[id].start && !modules->module[id].end &&
+		    same(modules, id, object))
+			return set_ready(modules, id, object);
+	return NULL;
+}
+
 static struct module *enter(struct modules *modules, const struct found_object *object)
 {
 	uint32_t id = atomic_fetch_add(&modules->segment->modules_used, 1);
@@ -145,7 +182,6 @@ static struct module *enter(struct modules *modules, const struct found_object *
 		return NULL;
 	}
 	struct wire_module *wire = shared(modules, id);
-	struct module *m = &modules->module[id];
 
 	wire->start = (uintptr_t)object->map_start;
 	wire->end = (uintptr_t)object->map_end;
@@ -153,13 +189,7 @@ static struct module *enter(struct modules *modules, const struct found_object *
 	wire->generation = atomic_load(&modules->generation);
 	enter_path(modules, wire, object->link_map->l_name);
 	enter_build_id(modules, wire, build_id(object));
-
-	m->id = id;
-	m->start = wire->start;
-	m->checked = wire->generation;
-	unwind_image_loaded(&m->image, object->eh_frame_hdr, object->map_end);
-	atomic_store_explicit(&m->end, wire->end, memory_order_release);
-	return m;
+	return set_ready(modules, id, object);
 }
 
 /* --- finding ----------------------------------------------------------------------------------*/
@@ -183,17 +213,6 @@ static bool loaded(uintptr_t pc, struct found_object *object)
 	return real._dl_find_object && !real._dl_find_object((void *)pc, object);
 }
 
-static bool same(const struct modules *modules, const struct module *m,
-		 const struct found_object *object)
-{
-	const struct wire_module *wire = shared(modules, m->id);
-	struct bytes id = build_id(object);
-
-	return m->start == (uintptr_t)object->map_start &&
-	       wire->end == (uintptr_t)object->map_end && wire->build_id_bytes == id.size &&
-	       !memcmp(text(modules) + wire->build_id_at, id.start, id.size);
-}
-
 /* What is there in place of an image that we knew, or in a place where we knew none. */
 static struct module *find_again(struct modules *modules, struct module *m, uintptr_t pc)
 {
@@ -201,7 +220,7 @@ static struct module *find_again(struct modules *modules, struct module *m, uint
 	struct found_object object;
 	bool is_loaded = loaded(pc, &object);
 
-	if (m && is_loaded && same(modules, m, &object)) {
+	if (m && is_loaded && same(modules, m->id, &object)) {
 		atomic_store(&m->checked, generation);
 		return m;
 	}
@@ -209,7 +228,10 @@ static struct module *find_again(struct modules *modules, struct module *m, uint
 		atomic_store(&m->end, 0);
 		trie_forget(modules->trie);
 	}
-	return is_loaded ? enter(modules, &object) : NULL;
+	if (!is_loaded)
+		return NULL;
+	m = generation ? revive(modules, &object) : NULL;
+	return m ? m : enter(modules, &object);
 }
 
 const struct module *modules_find(struct modules *modules, uintptr_t pc)

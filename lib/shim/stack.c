@@ -80,11 +80,22 @@ static bool extend_own(struct stack *stack, uint64_t sp)
 	return true;
 }
 
+static void find_other(struct stack *stack, uint64_t sp)
+{
+	stack->other_low = sp;
+	stack->other_high = (sp + stack_readable(sp, OTHER_MOST)) & ~UINT64_C(7);
+}
+
 void stack_test(struct stack *stack, uint64_t sp)
 {
 	stack->other_low = stack->other_high = 0;
-	if (extend_own(stack, sp))
-		return;
-	stack->other_low = sp;
-	stack->other_high = (sp + stack_readable(sp, OTHER_MOST)) & ~UINT64_C(7);
+	if (!extend_own(stack, sp))
+		find_other(stack, sp);
+}
+
+void stack_continue(struct stack *stack, uint64_t sp)
+{
+	if (sp - stack->low >= stack->high - stack->low &&
+	    sp - stack->other_low >= stack->other_high - stack->other_low && !extend_own(stack, sp))
+		find_other(stack, sp);
 }

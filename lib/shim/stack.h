@@ -43,6 +43,10 @@ static inline void stack_enter(struct stack *stack, uint64_t sp)
 		stack->other_low = stack->other_high = 0;
 }
 
+/* The walk goes on at sp, out of a signal handler: maybe on another stack, maybe deeper than known.
+ */
+void stack_continue(struct stack *stack, uint64_t sp);
+
 /* Sets *word to the 8 bytes at address; false if they are not known to be stack.  An unwind_read.
  */
 static inline bool stack_read(void *arg, uint64_t address, uint64_t *word)

@@ -21,18 +21,34 @@ static bool is_mine(const struct wire_ring *shared)
 	return false;
 }
 
+/* Interrupted by the handler that is now here for a level of its own. */
+static bool is_claiming(unsigned int level)
+{
+	for (unsigned int i = 0; i < level; i++)
+		if (!self.track[i])
+			return true;
+	return false;
+}
+
 /* Our own tid on a ring that is not ours is that of a dead thread too. */
-static bool take_over(struct wire_ring *shared, int32_t tid)
+static bool is_orphan(const struct wire_ring *shared, unsigned int level, int32_t owner,
+		      int32_t tid)
+{
+	if (owner == tid)
+		return !is_mine(shared) && !is_claiming(level);
+	return owner && !sys_thread_exists(session.pid, owner);
+}
+
+static bool take_over(struct wire_ring *shared, unsigned int level, int32_t tid)
 {
 	int32_t owner = atomic_load(&shared->owner);
 
-	if (!owner || is_mine(shared) || (owner != tid && sys_thread_exists(session.pid, owner)))
-		return false;
-	return atomic_compare_exchange_strong(&shared->owner, &owner, tid);
+	return is_orphan(shared, level, owner, tid) &&
+	       atomic_compare_exchange_strong(&shared->owner, &owner, tid);
 }
 
 /* The number of a ring whose thread is dead, or WIRE_RINGS. */
-static uint32_t find_orphan(int32_t tid)
+static uint32_t find_orphan(unsigned int level, int32_t tid)
 {
 	struct wire_segment *segment = session.segment;
 	uint32_t used = atomic_load(&segment->rings_used);
@@ -40,7 +56,7 @@ static uint32_t find_orphan(int32_t tid)
 	for (uint32_t n = 0; n < used && n < LOOK_AT; n++) {
 		uint32_t i = atomic_fetch_add(&next_look, 1) % used;
 
-		if (take_over(&segment->ring[i], tid))
+		if (take_over(&segment->ring[i], level, tid))
 			return i;
 	}
 	return WIRE_RINGS;
@@ -95,7 +111,7 @@ static void introduce(struct track *track, int32_t tid)
 struct track *track_claim(unsigned int level)
 {
 	int32_t tid = sys_gettid();
-	uint32_t i = find_orphan(tid);
+	uint32_t i = find_orphan(level, tid);
 
 	if (i == WIRE_RINGS)
 		i = make_ring(tid);

@@ -60,10 +60,15 @@ static void forget_if_changed(struct walk *walk)
 
 /* --- the last walk ----------------------------------------------------------------------------*/
 
-/* The way from this frame to its caller can be checked if all it reads is known. */
-static inline void set_way_out(struct walk_frame *frame, uint16_t caller_flags, unwind_rule rule)
+/* Of CFI whose slot is no word of the frame; what is then read cannot be checked by the slot. */
+static inline bool is_odd_slot(const struct walk_frame *frame, uint32_t slot)
 {
-	bool caller_needs_fp = caller_flags & WALK_NEEDS_FP;
+	return slot == UNWIND_FP_AT_FP || frame[-1].sp - ARCH_WORD * (uint64_t)slot < frame->sp;
+}
+
+/* The way from this frame to its caller can be checked if all it reads is known. */
+static inline void set_way_out(struct walk_frame *frame, bool caller_needs_fp, unwind_rule rule)
+{
 	uint32_t slot = unwind_rule_fp(rule);
 	uint16_t flags = 0;
 
@@ -84,6 +89,8 @@ static inline void set_way_out(struct walk_frame *frame, uint16_t caller_flags, 
 	}
 	if (!caller_needs_fp || slot == UNWIND_FP_LOST)
 		slot = UNWIND_FP_SAME;
+	if (slot != UNWIND_FP_SAME && is_odd_slot(frame, slot))
+		flags |= WALK_BARRIER;
 	frame->fp_slot = (uint16_t)slot;
 	frame->flags = (frame->flags & WALK_EXACT) | flags;
 }
@@ -91,7 +98,7 @@ static inline void set_way_out(struct walk_frame *frame, uint16_t caller_flags, 
 /* The root has no caller; whether that stays so must not depend on what is in memory. */
 static void set_no_way_out(struct walk_frame *frame, unwind_rule rule)
 {
-	set_way_out(frame, 0, rule);
+	set_way_out(frame, false, rule);
 	frame->flags &= (uint16_t)~WALK_BARRIER;
 	if (unwind_rule_kind(rule) != UNWIND_RULE_ROOT)
 		frame->flags |= WALK_BARRIER;
@@ -215,7 +222,11 @@ static inline void store(struct walk *walk, uint32_t i, const struct unwind_fram
 static __attribute__((noinline)) enum unwind_end step_rare(struct walk *walk, unwind_rule rule,
 							   struct unwind_frame *at)
 {
-	return unwind_step(at, rule, stack_read, &walk->stack);
+	enum unwind_end end = unwind_step(at, rule, stack_read, &walk->stack);
+
+	if (!end && unwind_rule_kind(rule) == UNWIND_RULE_SIGNAL)
+		stack_continue(&walk->stack, at->sp);
+	return end;
 }
 
 /* Most rules are of two kinds; and a frame whose address nobody takes stays in registers. */
@@ -277,7 +288,7 @@ static uint32_t settle(struct walk *walk, struct way way)
 		unwind_rule rule = frame->node;
 
 		if (i)
-			set_way_out(frame, frame[-1].flags, rule);
+			set_way_out(frame, frame[-1].flags & WALK_NEEDS_FP, rule);
 		else
 			set_no_way_out(frame, rule);
 		node = frame->node = node_of(walk, node, frame);
