@@ -190,7 +190,8 @@ static void remove_block(struct image *image, const struct block *block)
 
 static void begin_realloc(struct image *image, struct reader *reader, const struct wire_event *e)
 {
-	image->unknown_reallocs += reader->in_flight;
+	if (reader->in_flight && reader->had_block)
+		insert(&image->live, reader->block);
 	reader->in_flight = 1;
 	reader->had_block = take(&image->live, e->address, &reader->block);
 	image->unknown_reallocs += !reader->had_block;

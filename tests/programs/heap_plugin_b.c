@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+// PFLAGS: -shared -fPIC -fno-builtin
+/* heap_plugin_b - one of two libraries for heap_plugins, of the same size. */
+#include <stdlib.h>
+
+void *plugin_b(size_t size);
+
+void *plugin_b(size_t size)
+{
+	void *block = malloc(size);
+
+	__asm__ volatile("" ::"r"(block) : "memory");
+	return block;
+}

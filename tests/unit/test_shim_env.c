@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shim/env.h"
+#include "shim/real.h"
+#include "shim/wire.h"
+
+#define HEAP WIRE_ENV "=/proc/1/fd/5"
+
+static struct env env;
+static char preload[2048]; /* LD_PRELOAD=<the shim> */
+
+static void set_up(void)
+{
+	setenv(WIRE_ENV, "/proc/1/fd/5", 1);
+	cr_assert(env_remember());
+	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", real_own_path());
+}
+
+static void tear_down(void)
+{
+	env_release(&env);
+}
+
+TestSuite(shim_env, .init = set_up, .fini = tear_down);
+
+static const char *value(char *const *envp, const char *name)
+{
+	for (; *envp; envp++)
+		if (!strncmp(*envp, name, strlen(name)) && (*envp)[strlen(name)] == '=')
+			return *envp;
+	return "";
+}
+
+static size_t count(char *const *envp)
+{
+	size_t nr = 0;
+
+	while (envp[nr])
+		nr++;
+	return nr;
+}
+
+Test(shim_env, a_bare_environment_gets_both_variables)
+{
+	char *bare[] = { "PATH=/bin", NULL };
+	char *const *got = env_for(&env, bare);
+
+	cr_expect(eq(sz, count(got), 3));
+	cr_expect(eq(str, (char *)value(got, "PATH"), "PATH=/bin"));
+	cr_expect(eq(str, (char *)value(got, "LD_PRELOAD"), preload));
+	cr_expect(eq(str, (char *)value(got, WIRE_ENV), HEAP));
+}
+
+Test(shim_env, no_environment_is_an_empty_one)
+{
+	cr_expect(eq(sz, count(env_for(&env, NULL)), 2));
+}
+
+Test(shim_env, a_complete_one_is_handed_on_as_it_is)
+{
+	char *complete[] = { preload, HEAP, NULL };
+
+	cr_expect(eq(ptr, (void *)env_for(&env, complete), (void *)complete));
+}
+
+Test(shim_env, their_preloads_stay_behind_ours)
+{
+	char *theirs[] = { HEAP, "LD_PRELOAD=/x.so:/y.so", NULL };
+	char expected[4096];
+	char *const *got = env_for(&env, theirs);
+
+	snprintf(expected, sizeof(expected), "%s:/x.so:/y.so", preload);
+	cr_expect(eq(str, (char *)value(got, "LD_PRELOAD"), expected));
+	cr_expect(eq(sz, count(got), 2));
+}
+
+Test(shim_env, another_recording_is_left_alone)
+{
+	char *other[] = { WIRE_ENV "=/proc/2/fd/3", "LD_PRELOAD=/other.so", NULL };
+
+	cr_expect(eq(ptr, (void *)env_for(&env, other), (void *)other));
+}
+
+Test(shim_env, a_large_one_keeps_every_entry)
+{
+	enum { NR = 5000 };
+	static char *large[NR + 1];
+
+	for (int i = 0; i < NR; i++)
+		large[i] = "A=B";
+	cr_expect(eq(sz, count(env_for(&env, large)), NR + 2));
+}
+
+Test(shim_env, one_that_just_fits_is_complete)
+{
+	static char *entries[ENV_FIXED + 8];
+
+	for (size_t nr = ENV_FIXED - 4; nr < ENV_FIXED + 4; nr++) {
+		for (size_t i = 0; i < nr; i++)
+			entries[i] = "A=B";
+		entries[nr] = NULL;
+		cr_expect(eq(sz, count(env_for(&env, entries)), nr + 2));
+		env_release(&env);
+	}
+}
+
+Test(shim_env, without_a_launcher_there_is_nothing_to_remember)
+{
+	unsetenv(WIRE_ENV);
+	cr_expect(not(env_remember()));
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+
+#include "shim/ring.h"
+#include "shim_file.h"
+
+#define LOG2 8
+#define SIZE (1u << LOG2)
+
+static struct shim_file file;
+static struct wire_ring *shared;
+static struct wire_slot *slots;
+static struct ring ring;
+
+static void set_up(void)
+{
+	shim_file_make(&file, LOG2);
+	shared = &file.head->ring[0];
+	shared->log2_slots = LOG2;
+	slots = (struct wire_slot *)(file.segment + WIRE_SLOTS_AT);
+	ring_init(&ring, file.control, shared, slots);
+}
+
+TestSuite(shim_ring, .init = set_up);
+
+static bool put(uint64_t address)
+{
+	struct wire_event event = { .op = WIRE_FREE, .address = address };
+
+	return ring_put(&ring, &event);
+}
+
+/* Event number pos, if it has come. */
+static bool get(uint32_t pos, struct wire_event *event)
+{
+	return wire_slot_get(&slots[pos & (SIZE - 1)], wire_lap(pos, LOG2), event);
+}
+
+Test(shim_ring, an_event_comes_out_as_it_went_in)
+{
+	struct wire_event in = {
+		.op = WIRE_REALLOC_END,
+		.function = WIRE_FN_REALLOCARRAY,
+		.result = WIRE_RESULT_DONE,
+		.address = (UINT64_C(1) << 48) - 16,
+		.size = (UINT64_C(1) << 48) - 1,
+		.sequence = (UINT64_C(1) << 48) - 1,
+		.clock = UINT64_C(0xfedcba9876543210),
+		.stack = UINT32_MAX,
+	};
+	struct wire_slot slot = { 0 };
+	struct wire_event out;
+
+	cr_expect(not(wire_slot_get(&slot, 1, &out)));
+	wire_slot_put(&slot, 255, &in);
+	cr_expect(eq(u64, wire_slot_sequence(&slot, 255), in.sequence));
+	cr_expect(zero(u64, wire_slot_sequence(&slot, 254)));
+	cr_assert(wire_slot_get(&slot, 255, &out));
+	cr_expect(eq(u8, out.op, in.op));
+	cr_expect(eq(u8, out.function, in.function));
+	cr_expect(eq(u8, out.result, in.result));
+	cr_expect(eq(u64, out.address, in.address));
+	cr_expect(eq(u64, out.size, in.size));
+	cr_expect(eq(u64, out.sequence, in.sequence));
+	cr_expect(eq(u32, out.stack, in.stack));
+
+	uint64_t near = in.clock + 123456789;
+	uint64_t unit = UINT64_C(1) << WIRE_CLOCK_SHIFT;
+	cr_expect(eq(u64, wire_clock_expand(out.clock, near), in.clock / unit * unit));
+	cr_expect(eq(u64, wire_clock_expand(out.clock, in.clock - 99999), in.clock / unit * unit));
+}
+
+Test(shim_ring, events_appear_in_order_with_numbers_that_grow)
+{
+	struct wire_event event;
+	uint64_t last = 0;
+
+	for (uint32_t i = 0; i < 100; i++) {
+		cr_assert(not(get(i, &event)));
+		cr_assert(put(1000 + i));
+		cr_assert(get(i, &event));
+		cr_assert(eq(u64, event.address, 1000 + i));
+		cr_assert(gt(u64, event.sequence, last));
+		last = event.sequence;
+	}
+	cr_expect(zero(u64, shared->low));
+}
+
+Test(shim_ring, positions_and_laps_wrap)
+{
+	struct wire_event event;
+	uint32_t start = UINT32_MAX - 3 * SIZE;
+
+	/* What an earlier lap would have left behind. */
+	for (uint32_t i = 0; i < SIZE; i++)
+		slots[i].commit = (uint8_t)(wire_lap(start, LOG2) - 1);
+	shared->pos = shared->tail = start;
+	ring_init(&ring, file.control, shared, slots);
+	for (uint32_t pos = start; pos != 5 * SIZE; pos++) {
+		cr_assert(not(get(pos, &event)));
+		cr_assert(put(pos));
+		cr_assert(get(pos, &event));
+		cr_assert(eq(u64, event.address, pos));
+		atomic_store(&shared->tail, pos + 1);
+	}
+}
+
+Test(shim_ring, a_full_ring_is_given_up_when_the_heart_stops)
+{
+	for (uint32_t i = 0; i < SIZE; i++)
+		cr_assert(put(i));
+	atomic_store(&file.control->heartbeat_ns, sys_monotonic_ns() - WIRE_HEARTBEAT_LIMIT_NS - 1);
+	cr_expect(not(put(SIZE)));
+	cr_expect(eq(u64, shared->lost, 1));
+	cr_expect(eq(u32, shared->pos, SIZE));
+	cr_expect(zero(u64, shared->low));
+}
+
+Test(shim_ring, wakes_a_sleeping_recorder_from_half_full_on)
+{
+	atomic_store(&file.control->sleeping, 1);
+	for (uint32_t i = 0; i < SIZE / 2; i++)
+		put(i);
+	cr_expect(eq(u32, file.control->sleeping, 1));
+	put(0);
+	cr_expect(zero(u32, file.control->sleeping));
+}
+
+Test(shim_ring, another_owner_goes_on_where_the_last_one_stopped)
+{
+	struct wire_event event;
+
+	for (uint32_t i = 0; i < 300; i++) {
+		put(i);
+		atomic_store(&shared->tail, i + 1);
+	}
+	ring = (struct ring){ 0 };
+	atomic_store(&shared->low, 7); /* it was interrupted */
+	ring_init(&ring, file.control, shared, slots);
+	cr_expect(zero(u64, shared->low));
+	cr_assert(put(4711));
+	cr_assert(get(300, &event));
+	cr_expect(eq(u64, event.address, 4711));
+}
+
+static void *consume(void *arg)
+{
+	uint32_t nr = *(uint32_t *)arg, pos = 0;
+	struct wire_event event;
+	uint64_t wrong = 0;
+
+	while (pos < nr) {
+		uint32_t start = pos;
+
+		while (pos < nr && get(pos, &event))
+			wrong += event.address != pos++;
+		if (pos == start)
+			sched_yield();
+		atomic_store(&shared->tail, pos);
+		atomic_store(&file.control->heartbeat_ns, sys_monotonic_ns());
+		if (pos != start && atomic_load(&shared->waiting))
+			syscall(SYS_futex, &shared->tail, FUTEX_WAKE, 99, NULL, NULL, 0);
+	}
+	return (void *)(uintptr_t)wrong;
+}
+
+Test(shim_ring, a_producer_that_is_faster_waits_and_loses_nothing)
+{
+	uint32_t nr = 300000;
+	pthread_t consumer;
+	void *wrong;
+
+	pthread_create(&consumer, NULL, consume, &nr);
+	for (uint32_t i = 0; i < nr; i++)
+		cr_assert(put(i));
+	pthread_join(consumer, &wrong);
+	cr_expect(eq(ptr, wrong, NULL));
+	cr_expect(zero(u64, shared->lost));
+}
