@@ -23,7 +23,6 @@ struct processes {
 	int64_t start_ns;
 	bool has_records;
 	uint64_t passed_ns;
-	bool any_tracked;
 	VEC(struct image *) images; /* in the order of their start */
 	struct map by_pid;	    /* to struct process */
 	VEC(struct process *) all;
@@ -447,7 +446,6 @@ static void image_says_hello(struct processes *processes, struct image *image,
 	image->executed = true;
 	image->said_parent_pid = hello->parent_pid;
 	image->row.tracked = true;
-	processes->any_tracked = true;
 	set_text(&image->row.untracked_reason, NULL);
 	if (hello->executable && !image->row.executable)
 		set_text(&image->row.executable, hello->executable);
@@ -495,10 +493,10 @@ uint32_t processes_hello_at_last(struct processes *processes, const struct proce
 	return id;
 }
 
+/* Ids are given out in the order of the images, by us alone. */
 static struct image *image_by_id(struct processes *processes, uint32_t id)
 {
-	vec_each(&processes->images, image) if ((*image)->row.id == id) return *image;
-	return NULL;
+	return id < processes->images.nr ? processes->images.at[id] : NULL;
 }
 
 void processes_untracked(struct processes *processes, uint32_t id, const char *reason)
@@ -528,7 +526,8 @@ void processes_ended(struct processes *processes, uint32_t id, uint64_t time_ns)
 
 bool processes_any_tracked(const struct processes *processes)
 {
-	return processes->any_tracked;
+	vec_each(&processes->images, image) if ((*image)->row.tracked) return true;
+	return false;
 }
 
 /* --- at the end -------------------------------------------------------------------------------*/
@@ -544,19 +543,6 @@ void processes_program_ended(struct processes *processes, uint64_t time_ns, int 
 		image->row.signal = WTERMSIG(wait_status);
 	image->over = false;
 	image_end(processes, image, time_ns);
-}
-
-static bool has_successor(const struct processes *processes, size_t i)
-{
-	const struct image *image = processes->images.at[i];
-
-	for (size_t k = i + 1; k < processes->images.nr; k++) {
-		const struct image *other = processes->images.at[k];
-
-		if (other->row.pid == image->row.pid)
-			return other->row.image == image->row.image + 1;
-	}
-	return false;
 }
 
 static const char *why_untracked(const struct image *image, bool has_executed_later)
@@ -602,20 +588,34 @@ static void tell_unfinished(struct processes *processes, const struct image *ima
 	free(detail);
 }
 
+/* Going backwards: whether the image was replaced by the one of its pid that was seen last. */
+static bool was_replaced(struct map *later, const struct image *image)
+{
+	const uint64_t *number = map_find(later, (uint64_t)image->row.pid);
+	bool replaced = number && *number == image->row.image + 1;
+
+	map_set(later, (uint64_t)image->row.pid, image->row.image);
+	return replaced;
+}
+
 void processes_finish(struct processes *processes, uint64_t time_ns, bool heap_on)
 {
+	struct map later = { 0 };
+
 	pthread_mutex_lock(&processes->lock);
-	for (size_t i = 0; i < processes->images.nr; i++) {
+	for (size_t i = processes->images.nr; i--;) {
 		struct image *image = processes->images.at[i];
+		bool replaced = was_replaced(&later, image);
 
 		if (!image->row.tracked && heap_on)
-			tell_untracked(processes, image, has_successor(processes, i));
+			tell_untracked(processes, image, replaced);
 		if (!image->over && processes->has_records)
 			tell_unfinished(processes, image);
 		if (!image->over && !processes->has_records)
 			image_end(processes, image, time_ns);
 	}
 	pthread_mutex_unlock(&processes->lock);
+	map_release(&later);
 }
 
 const char *processes_untracked_reason(const struct processes *processes)

@@ -95,7 +95,6 @@ uint32_t processes_hello_at_last(struct processes *processes, const struct proce
 void processes_untracked(struct processes *processes, uint32_t id, const char *reason);
 /* It is over; where there are perf's records, they decide. */
 void processes_ended(struct processes *processes, uint32_t id, uint64_t time_ns);
-bool processes_any_tracked(const struct processes *processes);
 
 /* --- at the end -------------------------------------------------------------------------------*/
 
@@ -103,6 +102,8 @@ bool processes_any_tracked(const struct processes *processes);
 void processes_program_ended(struct processes *processes, uint64_t time_ns, int wait_status);
 /* heap_on: images without a hello are listed as untracked, each with its reason. */
 void processes_finish(struct processes *processes, uint64_t time_ns, bool heap_on);
+/* Whether any image's heap was accounted. */
+bool processes_any_tracked(const struct processes *processes);
 /* Why the program itself was not tracked, after processes_finish(); NULL: it was. */
 const char *processes_untracked_reason(const struct processes *processes);
 

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""Programs whose heap cannot be accounted are named with the reason, never an empty table."""
+
+import os
+import shutil
+import stat
+
+import pytest
+
+
+def untracked(report):
+    return [row["detail"] for row in report["quality"] if row["kind"] == "untracked"]
+
+
+@pytest.mark.parametrize("program, reason", [
+    ("static", "static executable"),
+    ("own_malloc", "malloc"),
+])
+def test_the_program_itself(record, programs, program, reason):
+    report = record(programs / program).report()
+    heap = report["heap"]
+    assert heap["tracked"] is False and reason in heap["reason"]
+    assert heap["allocations"] is None and heap["peak_bytes"] is None
+    assert report["processes"][0]["tracked"] is False
+    assert any(program in detail and reason in detail for detail in untracked(report))
+
+
+def test_the_cpu_half_of_a_static_executable(record, programs):
+    report = record(programs / "static").report()
+    functions = {function["name"]: function for function in report["cpu"]["functions"]}
+    assert functions["main"]["self"] > 0.8
+
+
+def test_one_among_others(record, programs):
+    report = record("sh", "-c", f"'{programs}/static'; ls >list; '{programs}/own_malloc'").report()
+    assert report["heap"]["tracked"] is True
+    tracked = {process["command"][0].rsplit("/")[-1]: process["tracked"] for process in report["processes"]
+               if process["image"] > 0 or process["parent"] is None}
+    assert tracked == {"sh": True, "static": False, "ls": True, "own_malloc": False}
+    assert len(untracked(report)) == 2
+
+
+def test_a_fork_without_exec(record):
+    report = record("sh", "-c", "(echo a; echo b) >out; (echo c) | cat >out2").report()
+    assert any("forked without exec" in detail for detail in untracked(report))
+    # What ran only from fork to exec is no gap.
+    assert not any("between" in detail for detail in untracked(report))
+
+
+def test_a_cleaned_environment_is_no_reason(record):
+    report = record("env", "-i", "/bin/ls").report()
+    assert [process["tracked"] for process in report["processes"]] == [True, True]
+    assert untracked(report) == []
+
+
+def test_a_set_uid_program(nobody):
+    program = nobody.folder / "set-uid-true"
+    shutil.copy(shutil.which("true"), program)
+    os.chown(program, 0, 0)
+    program.chmod(0o4755)
+    if os.statvfs(nobody.folder).f_flag & os.ST_NOSUID:
+        pytest.skip(f"{nobody.folder} is mounted nosuid")
+    assert program.stat().st_mode & stat.S_ISUID
+    profile = nobody.record("./set-uid-true")
+    report = profile.report()
+    assert report["heap"]["tracked"] is False and "set-uid" in report["heap"]["reason"]
+
+
+def test_preloads_of_the_user_are_kept(record, runner, need):
+    need.tool("gcc")
+    (runner.folder / "theirs.c").write_text("int theirs;\n")
+    assert runner.run("gcc", "-shared", "-fPIC", "-o", "theirs.so", "theirs.c").returncode == 0
+    theirs = str(runner.folder / "theirs.so")
+    profile = record("sh", "-c", "echo $LD_PRELOAD; cat /proc/self/maps", env={"LD_PRELOAD": theirs})
+    preload, *maps = profile.stdout.splitlines()
+    assert preload.split(":")[0].endswith("/libcprof-heap.so") and preload.split(":")[1:] == [theirs]
+    for library in preload.split(":"):
+        assert any(line.endswith(library) for line in maps)
+    assert profile.report()["heap"]["tracked"] is True
