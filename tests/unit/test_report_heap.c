@@ -296,3 +296,18 @@ Test(report_heap, an_untracked_program_has_no_figures_but_the_reason)
 	cr_expect(eq(sz, f.heap.sites.nr, 0));
 	release(&f, toy);
 }
+
+Test(report_heap, a_recording_that_was_cut_off_has_the_figures_so_far)
+{
+	struct toy *toy = toy_new();
+	struct fixture f;
+
+	toy_run(toy)->complete = false;
+	toy_run(toy)->heap_tracked = false; /* written at the end only */
+	toy_heap(toy, 0)->allocations = 7;
+	analyze(&f, toy, PROFILE_NONE);
+
+	cr_expect(f.heap.tracked);
+	cr_expect(eq(u64, f.heap.allocations, 7));
+	release(&f, toy);
+}

@@ -267,12 +267,21 @@ static void list_sites(struct work *w)
 
 /* --- the whole --- */
 
+/* Whether the heap of the run was tracked is written at its end; that may not have come. */
+static bool is_tracked(const struct profile *profile)
+{
+	for (size_t i = 0; !profile->run.complete && i < profile->nr_processes; i++)
+		if (profile->processes[i].tracked)
+			return true;
+	return profile->run.heap_tracked;
+}
+
 static void describe(struct heap *heap, const struct profile *profile, uint32_t process)
 {
 	const char *reason = profile->run.heap_reason;
 
 	heap->mode = profile->run.heap_mode;
-	heap->tracked = profile->run.heap_tracked;
+	heap->tracked = is_tracked(profile);
 	if (process != PROFILE_NONE) {
 		heap->tracked = heap->tracked && profile->processes[process].tracked;
 		reason = profile->processes[process].untracked_reason ?: reason;
