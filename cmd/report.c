@@ -150,15 +150,25 @@ static bool may_be_file(const char *word)
 	return strpbrk(word, "./") || !access(word, F_OK);
 }
 
+static void list_views(char *list, size_t size)
+{
+	size_t used = 0;
+
+	for (const char *const *name = report_view_names(); *name && used < size; name++)
+		used += (size_t)snprintf(list + used, size - used, "%s%s", used ? ", " : "", *name);
+}
+
 static int unknown_view(const char *word, bool or_file, struct error *err)
 {
 	const char *meant = suggest(word, report_view_names());
+	char list[256];
 
 	error_set(err, ERR_USAGE, "'%s' is %s", word,
 		  or_file ? "neither a view nor a file" : "not a view");
 	if (meant)
 		return error_hint(err, "did you mean '%s'?", meant);
-	return error_hint(err, "views are: summary, functions, heap, leaks, quality");
+	list_views(list, sizeof(list));
+	return error_hint(err, "views are: %s", list);
 }
 
 static int assign_operands(struct arguments *arguments, struct error *err)

@@ -47,13 +47,6 @@ const char *const *report_view_names(void)
 	return names;
 }
 
-const char *report_view_help(const char *name)
-{
-	const struct view *view = view_find(name);
-
-	return view ? view->help : NULL;
-}
-
 int report_open(struct report **report, const char *path, struct error *err)
 {
 	struct profile *profile;

@@ -50,9 +50,8 @@ struct report_options {
 	bool color;
 };
 
-/* The names of all views, NULL at the end; report_view_help() says what one shows. */
+/* The names of all views, NULL at the end. */
 const char *const *report_view_names(void);
-const char *report_view_help(const char *view);
 
 int report_open(struct report **report, const char *path, struct error *err);
 /* Of a profile that is in memory, and stays the caller's. */

@@ -96,6 +96,12 @@ def test_a_selection_that_selects_nothing_says_what_there_is(run, profile):
     fails(run("report", "--comm", "nobody"), 1, "nobody", "burn")
 
 
+def test_the_help_names_every_view(run):
+    help = run("report", "--help").stdout
+    assert all(f"\n  {view} " in help for view in VIEWS)
+    assert run("report", "bogus").stderr.splitlines()[1] == "cprof: views are: " + ", ".join(VIEWS)
+
+
 # --- bad files ---
 
 def test_a_missing_default_file_says_how_to_make_one(run):

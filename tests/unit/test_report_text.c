@@ -200,6 +200,36 @@ Test(report_text, heap_shows_whole_stacks)
 	      expected);
 }
 
+Test(report_text, several_processes_come_by_use)
+{
+	static const char expected[] = "PROCESSES\n"
+				       "pid     CPU  heap peak  allocations  command\n"
+				       "200  75.0 %    2.0 KiB            4  cc1 x.c\n"
+				       "100  25.0 %    1.0 KiB            3  ./app --size 3\n";
+	struct toy *toy = toy_new();
+	uint32_t child = toy_process(toy, "cc1 x.c", 200, 0)->id;
+	uint32_t thread = toy_thread(toy, child, 200, "cc1"), stack = toy_stack(toy, "main", NULL);
+	struct profile_heap *heap;
+	char *text;
+
+	toy_process(toy, "idle", 300, 0);
+	toy_event(toy, "cycles", "cycles");
+	toy_sample(toy, stack, "cycles", 25, 2);
+	toy_sample_thread(toy, stack, thread, "cycles", 75, 2);
+	heap = toy_heap(toy, 0);
+	heap->allocations = 3;
+	heap->peak_bytes = 1024;
+	heap = toy_heap(toy, child);
+	heap->allocations = 4;
+	heap->peak_bytes = 2048;
+
+	text = print(toy, &(struct report_options){ 0 });
+	cr_expect(ne(ptr, strstr(text, expected), NULL), "%s", text);
+	cr_expect(ne(ptr, strstr(text, " · 3 processes · 2 threads · "), NULL), "%s", text);
+	free(text);
+	toy_free(toy);
+}
+
 Test(report_text, the_brief_summary_is_short_and_has_both_sides)
 {
 	struct toy *toy = busy_program();

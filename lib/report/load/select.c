@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "base/text.h"
 
 static bool wanted_thread(const struct profile *profile, const struct profile_thread *thread,
 			  const struct select_options *options)
@@ -64,33 +67,41 @@ static bool is_empty(const struct selection *selection, const struct profile *pr
 	return true;
 }
 
-static bool hint_has(const char *list, const char *name)
+/* The names of threads, each once, safe to print. */
+static void list_names(const struct profile *profile, char *list, size_t size)
 {
-	size_t length = strlen(name);
+	struct map seen = { 0 };
+	struct intern names = { 0 };
+	size_t used = 0;
 
-	for (const char *at = strstr(list, name); at; at = strstr(at + 1, name))
-		if ((at == list || at[-1] == ' ') && (!at[length] || at[length] == ','))
-			return true;
-	return false;
+	*list = '\0';
+	for (size_t i = 0; i < profile->nr_threads; i++) {
+		const char *name = profile->threads[i].name;
+		char *clean = name ? text_clean(name) : NULL;
+		bool added = false;
+
+		if (clean)
+			map_add(&seen, intern_add(&names, clean), &added);
+		if (added && used + strlen(clean) + 3 < size)
+			used += (size_t)snprintf(list + used, size - used, "%s%s", used ? ", " : "",
+						 clean);
+		free(clean);
+	}
+	intern_release(&names);
+	map_release(&seen);
 }
 
 static int complain(const struct profile *profile, const struct select_options *options,
 		    struct error *err)
 {
-	char names[512] = "";
+	char names[512];
 
-	for (size_t i = 0; i < profile->nr_threads; i++) {
-		const char *name = profile->threads[i].name;
-		size_t used = strlen(names);
-
-		if (!name || used + strlen(name) + 3 > sizeof(names) || hint_has(names, name))
-			continue;
-		snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", name);
-	}
-
-	error_set(err, -ENOENT, "the profile has no thread with%s%.200s%s",
-		  options->comm ? " the name '" : "", options->comm ?: "",
-		  options->comm ? "'" : " this pid or tid");
+	if (options->comm)
+		error_set(err, -ENOENT, "the profile has no thread with the name '%.200s'",
+			  options->comm);
+	else
+		error_set(err, -ENOENT, "the profile has no thread with this pid or tid");
+	list_names(profile, names, sizeof(names));
 	if (*names)
 		error_hint(err, "there are: %s", names);
 	return -ENOENT;

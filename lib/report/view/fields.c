@@ -117,6 +117,9 @@ static const struct field churn_list[] = {
 };
 static const struct fields churn_fields = LIST(churn_list);
 
+/* Recorded in a later version; the list is there, and empty. */
+static const struct fields timeline_fields = { 0 };
+
 static const struct field heap_list[] = {
 	FIELD(TEXT, PLAIN, "mode", heap, mode, ALWAYS),
 	FIELD(BOOL, PLAIN, "tracked", heap, tracked, ALWAYS),
@@ -137,7 +140,7 @@ static const struct field heap_list[] = {
 	FIELD(U64, COUNT, "inherited_frees", heap, inherited_frees),
 	FIELD(OBJECT, PLAIN, "churn", heap, churn, OF(churn_fields)),
 	FIELD(ROWS, PLAIN, "sites", heap, sites, OF(site_fields)),
-	FIELD(ROWS, PLAIN, "timeline", heap, timeline, OF(lifetime_fields)),
+	FIELD(ROWS, PLAIN, "timeline", heap, timeline, OF(timeline_fields)),
 };
 const struct fields heap_fields = {
 	.at = heap_list,

@@ -166,34 +166,20 @@ static void print_quality(struct page *page, const struct analysis *a)
 
 const struct view views[] = {
 	{ "summary",
-	  "both sides on a page",
 	  &analysis_fields,
 	  print_summary,
 	  { { ROWS(cpu.functions), &function_fields }, { ROWS(heap.sites), &site_fields } } },
 	{ "functions",
-	  "where the CPU time went, by function",
 	  &functions_view_fields,
 	  print_functions,
 	  { { ROWS(cpu.functions), &function_fields } } },
-	{ "heap",
-	  "where the memory was at the peak, by stack",
-	  &heap_view_fields,
-	  print_heap,
-	  { { ROWS(heap.sites), &site_fields } } },
-	{ "leaks",
-	  "what was never freed, by stack",
-	  &leaks_view_fields,
-	  print_leaks,
-	  { { ROWS(leaks), &site_fields } } },
-	{ "quality",
-	  "what was not measured as it should be",
-	  &quality_view_fields,
-	  print_quality,
-	  { { ROWS(quality), &quality_fields } } },
+	{ "heap", &heap_view_fields, print_heap, { { ROWS(heap.sites), &site_fields } } },
+	{ "leaks", &leaks_view_fields, print_leaks, { { ROWS(leaks), &site_fields } } },
+	{ "quality", &quality_view_fields, print_quality, { { ROWS(quality), &quality_fields } } },
 	{ 0 },
 };
 
-const struct view brief_view = { "brief", NULL, &analysis_fields, print_brief, { { 0 } } };
+const struct view brief_view = { "brief", &analysis_fields, print_brief, { { 0 } } };
 
 const struct view *view_find(const char *name)
 {

@@ -36,7 +36,6 @@ struct view_table {
 
 struct view {
 	const char *name;
-	const char *help;
 	const struct fields *json; /* of struct analysis */
 	void (*print)(struct page *page, const struct analysis *analysis);
 	struct view_table tables[2]; /* those that are filtered, sorted and shortened */
