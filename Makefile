@@ -91,8 +91,8 @@ $(lib): $(lib_objs)
 
 $(shim_objs): flags = $(shim_cflags)
 $(lib_objs) $(cmd_objs) $(unit_objs) $(shim_unit): flags = $(prog_cflags)
-# Criterion's eq(str, ...) takes char *; the names of the warning differ between gcc and clang.
-$(unit_objs): flags += -Wno-discarded-qualifiers -Wno-unknown-warning-option \
+# Criterion's eq(str, ...) takes char *; warnings differ in name, and clang lacks some attributes.
+$(unit_objs): flags += -Wno-discarded-qualifiers -Wno-unknown-warning-option -Wno-unknown-attributes \
 	-Wno-incompatible-pointer-types-discards-qualifiers
 
 define compile
