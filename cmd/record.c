@@ -184,6 +184,7 @@ static void add_names(struct record *record, const struct record_result *result)
 static void print_summary(const struct record_options *options, const char *path)
 {
 	const struct report_options report_options = {
+		.file = strcmp(path, "cprof.data") != 0 ? path : NULL,
 		.columns = terminal_width(stderr),
 		.color = terminal_wants_color(stderr, options->common.color),
 	};

@@ -252,6 +252,8 @@ static int print_to_file(const struct report *report, struct arguments *argument
 
 static int print(const struct report *report, struct arguments *arguments, struct error *err)
 {
+	if (strcmp(arguments->file, DEFAULT_FILE) != 0)
+		arguments->report.file = arguments->file;
 	if (arguments->output && strcmp(arguments->output, "-") != 0)
 		return print_to_file(report, arguments, err);
 	return print_to_terminal(report, arguments, err);

@@ -145,6 +145,7 @@ static void prepare_style(struct job *job, const struct report_options *options)
 		.color = options->color,
 		.limit = options->limit,
 		.sort = options->sort,
+		.file = options->file,
 	};
 }
 
@@ -198,7 +199,11 @@ int report_print(const struct report *report, const struct report_options *optio
 int report_print_brief(const struct report *report, const struct report_options *options, FILE *out,
 		       struct error *err)
 {
-	struct report_options plain = { .columns = options->columns, .color = options->color };
+	struct report_options plain = {
+		.columns = options->columns,
+		.color = options->color,
+		.file = options->file,
+	};
 	struct job job = { .view = &brief_view };
 	int ret = analyze(&job, report->profile, &plain, err);
 

@@ -46,7 +46,8 @@ struct report_options {
 	size_t limit; /* REPORT_ALL: every row; 0: text a screenful, JSON every row */
 
 	/* Text only. */
-	size_t columns; /* 0: 80 */
+	const char *file; /* to be named in hints at other reports; NULL: the default one */
+	size_t columns;	  /* 0: 80 */
 	bool color;
 };
 

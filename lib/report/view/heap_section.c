@@ -68,15 +68,20 @@ static void say_churn(struct page *page, const struct heap *heap)
 			    usual->below_s.value < 1e-3 ? "us" : "ms");
 }
 
-void section_heap(struct page *page, const struct heap *heap)
+static void say_untracked(struct page *page, const struct heap *heap)
+{
+	bool off = heap->mode && !strcmp(heap->mode, "off");
+
+	page_words(page, off ? "not recorded" : "not tracked");
+	page_words(page, heap->reason);
+	page_end(page);
+}
+
+void section_heap_brief(struct page *page, const struct heap *heap)
 {
 	page_label(page, "HEAP");
 	if (!heap->tracked) {
-		bool off = heap->mode && !strcmp(heap->mode, "off");
-
-		page_words(page, off ? "not recorded" : "not tracked");
-		page_words(page, heap->reason);
-		page_end(page);
+		say_untracked(page, heap);
 		return;
 	}
 	say_peak(page, heap);
@@ -86,7 +91,13 @@ void section_heap(struct page *page, const struct heap *heap)
 	say_allocations(page, heap);
 	say_live(page, heap);
 	page_end(page);
+}
 
+void section_heap(struct page *page, const struct heap *heap)
+{
+	section_heap_brief(page, heap);
+	if (!heap->tracked)
+		return;
 	page_label(page, NULL);
 	say_churn(page, heap);
 	if (heap->allocations)

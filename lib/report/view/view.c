@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "report/view/names.h"
 #include "report/view/sections.h"
 #include "report/view/stacks.h"
 
@@ -15,7 +16,8 @@
 #define FEW_BUSY 3
 #define SCREENFUL 40
 #define SCREENFUL_OF_STACKS 10
-#define BRIEF 3
+#define BRIEF_FUNCTIONS 3
+#define BRIEF_SITES 2
 
 void section_more(struct page *page, const struct rows *rows, size_t shown)
 {
@@ -68,15 +70,31 @@ static void print_top_sites(struct page *page, const struct analysis *a, size_t 
 	free(top.at);
 }
 
+/* " FILE" as a shell wants it, if it is not the default one.  Free it. */
+static char *file_operand(const struct page *page)
+{
+	const struct texts file = { &page->style.file, 1 };
+	char *quoted, *operand;
+
+	if (!page->style.file)
+		return xstrdup("");
+	quoted = command_fit(&file, page->style.width / 2);
+	operand = xasprintf(" %s", quoted);
+	free(quoted);
+	return operand;
+}
+
 static void print_pointers(struct page *page)
 {
 	static const char *const names[] = { "heap", "leaks", "quality" };
+	char *file = file_operand(page);
 
 	page_begin(page);
 	page_phrase(page, "more: cprof report functions");
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		page_phrase(page, "%s", names[i]);
+		page_phrase(page, "%s%s", names[i], i == ARRAY_SIZE(names) - 1 ? file : "");
 	page_end(page);
+	free(file);
 }
 
 /* By self, what has none says nothing. */
@@ -104,12 +122,18 @@ static void print_summary(struct page *page, const struct analysis *a)
 
 static void print_brief(struct page *page, const struct analysis *a)
 {
+	char *file = file_operand(page);
+
 	section_header(page, a);
 	section_cpu(page, &a->cpu);
-	section_functions(page, &a->cpu, page_limit(page, few_functions(page, a), BRIEF));
-	section_heap(page, &a->heap);
-	print_top_sites(page, a, BRIEF, 0);
+	section_functions(page, &a->cpu, page_limit(page, few_functions(page, a), BRIEF_FUNCTIONS));
+	section_heap_brief(page, &a->heap);
+	print_top_sites(page, a, BRIEF_SITES, 0);
 	section_quality(page, a);
+	page_begin(page);
+	page_phrase(page, "more: cprof report%s", file);
+	page_end(page);
+	free(file);
 }
 
 /* --- one side --- */

@@ -25,6 +25,7 @@ struct style {
 	size_t width; /* in columns */
 	bool color;
 	size_t limit;	  /* rows of the longest table; 0: what the view finds right */
+	const char *file; /* named in hints; NULL: the default one */
 	const char *sort; /* key the rows were sorted by; NULL: the view's own order */
 };
 
