@@ -201,6 +201,7 @@ static void process_runs(struct process *process, struct image *image)
 	process->nr_images++;
 }
 
+/* The newest: a tid is used again once its thread has ended. */
 static struct process_thread *thread_find(struct process *process, int32_t tid)
 {
 	for (size_t i = process->nr_threads; i--;)
@@ -298,6 +299,7 @@ static void fork_process(struct processes *processes, const struct process_fork 
 
 void processes_fork(struct processes *processes, const struct process_fork *fork)
 {
+	const struct process_thread *thread;
 	struct process *process;
 
 	if (fork->pid != fork->parent_pid) {
@@ -305,7 +307,8 @@ void processes_fork(struct processes *processes, const struct process_fork *fork
 		return;
 	}
 	process = processes_at(processes, fork->time_ns, fork->pid);
-	if (!thread_find(process, fork->tid))
+	thread = thread_find(process, fork->tid);
+	if (!thread || thread->row.end_us != PROFILE_NO_TIME)
 		thread_add(processes, process, fork->tid, fork->time_ns);
 }
 

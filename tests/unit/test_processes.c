@@ -200,6 +200,27 @@ Test(processes, threads_have_the_names_they_end_with)
 	cr_assert(eq(i64, seen.processes[0].end_us, 50), "when its last thread ended");
 }
 
+Test(processes, a_tid_that_is_used_again_is_another_thread)
+{
+	const struct process_fork spawn = { 20 * US, PROGRAM, 101, PROGRAM, PROGRAM };
+	const struct process_fork again = { 40 * US, PROGRAM, 101, PROGRAM, PROGRAM };
+
+	start(true);
+	exec(PROGRAM, 10, "/bin/app");
+	processes_fork(processes, &spawn);
+	processes_exit(processes, 30 * US, PROGRAM, 101);
+	processes_fork(processes, &again);
+	processes_exit(processes, 41 * US, PROGRAM, PROGRAM);
+	processes_exit(processes, 50 * US, PROGRAM, 101);
+	flush();
+
+	cr_assert(eq(sz, seen.nr_threads, 3));
+	cr_assert(eq(i64, seen.threads[1].end_us, 30));
+	cr_assert(eq(i64, seen.threads[2].start_us, 40));
+	cr_assert(eq(i64, seen.threads[2].end_us, 50));
+	cr_assert(eq(i64, seen.processes[0].end_us, 50), "when its last thread ended");
+}
+
 Test(processes, a_hello_waits_until_the_records_of_its_time_have_come)
 {
 	start(true);
