@@ -19,14 +19,12 @@ void launch_remember(struct launch_inheritance *inheritance)
 	sigaction(SIGCHLD, NULL, &inheritance->on_child);
 	sigaction(SIGPIPE, NULL, &inheritance->on_pipe);
 	sigaction(SIGXFSZ, NULL, &inheritance->on_file_size);
-	sigaction(SIGXFSZ, NULL, &inheritance->on_file_size);
 	getrlimit(RLIMIT_NOFILE, &inheritance->files);
 }
 
 void launch_restore(const struct launch_inheritance *inheritance)
 {
 	setrlimit(RLIMIT_NOFILE, &inheritance->files);
-	sigaction(SIGXFSZ, &inheritance->on_file_size, NULL);
 	sigaction(SIGXFSZ, &inheritance->on_file_size, NULL);
 	sigaction(SIGPIPE, &inheritance->on_pipe, NULL);
 	sigaction(SIGCHLD, &inheritance->on_child, NULL);

@@ -43,7 +43,6 @@ int supervise_begin(struct supervisor *supervisor, struct error *err)
 	/* What cannot be written is an error to report, not an end. */
 	sigaction(SIGPIPE, &ignore, NULL);
 	sigaction(SIGXFSZ, &ignore, NULL);
-	sigaction(SIGXFSZ, &ignore, NULL);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 
 	supervisor->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
