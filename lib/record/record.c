@@ -21,6 +21,7 @@
 #include "record/sampler.h"
 #include "record/target/environment.h"
 #include "record/target/launch.h"
+#include "record/target/privileges.h"
 #include "record/target/supervise.h"
 #include "shim/wire.h"
 
@@ -310,6 +311,7 @@ static int open_program(struct record *record, struct error *err)
 	if (ret < 0)
 		return ret;
 	open_cpu_side(record);
+	privileges_give_up();
 	return judge_sides(record, err);
 }
 

@@ -169,6 +169,15 @@ def test_without_a_pmu_the_clock_is_sampled_under_its_own_name(record, programs)
         assert cpu["counters"][name]["status"] == "not-supported"
 
 
+def test_capabilities_of_the_file_do_not_cost_the_heap_side(nobody, need):
+    setcap = subprocess.run([need.tool("setcap"), "cap_perfmon+ep", nobody.cprof],
+                            capture_output=True, text=True)
+    if setcap.returncode:
+        pytest.skip(f"no file capabilities here: {setcap.stderr.strip()}")
+    heap = nobody.record("ls", "/").report()["heap"]
+    assert heap["tracked"] is True and heap["allocations"] > 0
+
+
 def test_an_ordinary_user_samples_user_code(nobody, programs):
     if int(open("/proc/sys/kernel/perf_event_paranoid").read()) != 2:
         pytest.skip("perf_event_paranoid is not 2")
