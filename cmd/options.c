@@ -121,16 +121,6 @@ uint64_t option_size(struct argp_state *state, const char *option, const char *v
 	return bytes;
 }
 
-int64_t option_duration_ns(struct argp_state *state, const char *option, const char *value)
-{
-	int64_t duration_ns = 0;
-
-	if (units_parse_duration(value, &duration_ns) < 0)
-		argp_error(state, "%s: '%s' is not a duration (such as 10, 1.5s, 200ms)", option,
-			   value);
-	return duration_ns;
-}
-
 double option_percent(struct argp_state *state, const char *option, const char *value)
 {
 	char *end;

@@ -50,7 +50,6 @@ void options_parse(const struct argp *parser, int argc, char **argv, void *input
 uint64_t option_unsigned(struct argp_state *state, const char *option, const char *value,
 			 uint64_t min, uint64_t max);
 uint64_t option_size(struct argp_state *state, const char *option, const char *value);
-int64_t option_duration_ns(struct argp_state *state, const char *option, const char *value);
 double option_percent(struct argp_state *state, const char *option, const char *value);
 /* The index of value in a list that NULL ends; the message lists them or says which was meant. */
 int option_choice(struct argp_state *state, const char *option, const char *value,
