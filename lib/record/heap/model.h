@@ -50,8 +50,6 @@ struct heap_event {
 	uint32_t lane : 24, op : 8;
 };
 
-#define HEAP_LANES (1U << 24)
-
 struct heap_model *heap_model_new(void);
 void heap_model_free(struct heap_model *model);
 
