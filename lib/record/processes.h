@@ -6,17 +6,17 @@
  *	processes_start(processes, pid, arguments, now_ns);	// the program: image 0
  *
  *	processes_fork(processes, &fork);	// perf's records, in the order of time
- *	processes_exec(processes, time_ns, pid, &facts);
+ *	processes_exec(processes, time_ns, pid, name, &facts);
  *	process = processes_at(processes, time_ns, pid);
  *	use(&process->space, processes_thread(processes, process, tid, time_ns));
  *	processes_passed(processes, time_ns);	// all records up to this time have been told
  *
  *	id = processes_hello(processes, &hello);	// from the heap side, any thread
- *	processes_finish(processes, now_ns);		// names what had no heap side, and why
+ *	processes_finish(processes, now_ns, true);	// names what had no heap side, and why
  *
- * A fork starts a process, an exec the next image of it; each has a row of its own.  Both sides of
- *a recording know of images.  Where perf's records are there they decide, and a hello belongs to
- * the image that the pid ran at that time; without perf each hello starts one.
+ * A fork starts a process, an exec the next image of it; each has a row of its own.  Images are
+ * known to both sides of a recording.  Where perf's records are there they decide, and a hello
+ * belongs to the image that the pid ran at that time; without perf each hello starts one.
  */
 #ifndef RECORD_PROCESSES_H
 #define RECORD_PROCESSES_H

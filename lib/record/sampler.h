@@ -4,7 +4,7 @@
  *
  *	if (sampler_open(&sampler, &config, pid, &err) < 0)	// pid has not executed yet
  *		no_cpu_side(err.message);
- *	sampler_start(sampler);
+ *	sampler_start(sampler, processes, &err);
  *	... the program runs ...
  *	sampler_finish(sampler);
  *	fd = sampler_module_fd(sampler, profile_module_id);	// kept open until close

@@ -8,8 +8,8 @@
  * Frames of the last walk are kept, root first.  A new walk goes on only until it meets one of them
  * and then checks that everything further out is as it was: exact, and far cheaper than stepping,
  * since between two allocations mostly a few inner frames change.  What is checked: each return
- * address is still in its slot; and where a frame's CFA depends on the frame pointer, the saved
- *ones that lead to it.  Return addresses are never changed.
+ * address is still in its slot; and where a frame's CFA depends on the frame pointer, those saved
+ * that lead to it.  Return addresses are never changed.
  *
  * One thread at one level of nesting.  A signal handler may jump out of the middle of a walk.
  */

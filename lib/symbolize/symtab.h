@@ -15,8 +15,8 @@
  *
  * A symbol without a size (assembly: nasm cannot even give one) names what follows it in its
  * section up to the next symbol, to the end of the function that .eh_frame says it is in, or, if
- * it is in none, to where the next one starts.  The last only if there is a .symtab: .dynsym lists
- *a few of many.
+ * it is in none, to where the next one starts.  The last only if there is a .symtab: a .dynsym has
+ * few of many.
  *
  * Of several names for the same code the one that users know is taken: exported before local,
  * not superseded (@VERSION), with fewer leading underscores, a function, strong, short.  So

@@ -3,8 +3,7 @@
  * collector - takes the heap events of all processes out of the shared rings, models the heap, and
  * keeps the profile's heap figures up to date.
  *
- *	struct heap_collector_config config = { .aggregate = ..., .start_ns = ..., .image_of = ...
- *};
+ *	struct heap_collector_config config = { .aggregate = ..., .image_of = ... };
  *
  *	heap_collector_start(&collector, &config, &err);	// before the program
  *	setenv(WIRE_ENV, heap_collector_path(collector));	// of the program, with LD_PRELOAD

@@ -10,9 +10,9 @@
  *		use(header, header->size);	// valid until the next call
  *	ring_close(&ring);
  *
- * A record that wraps around the end is put together first.  Space goes back to the kernel record
- *by record.  Records that the kernel had to drop appear as PERF_RECORD_LOST, in place.  Not for
- * overwrite (backward) rings.
+ * A record that wraps around the end is put together first.  Space goes back to the kernel one
+ * record at a time.  Records that the kernel had to drop appear as PERF_RECORD_LOST, in place.  Not
+ * for overwrite (backward) rings.
  */
 #ifndef RECORD_RING_RING_H
 #define RECORD_RING_RING_H
