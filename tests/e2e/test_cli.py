@@ -4,8 +4,10 @@
 import fcntl
 import os
 import pty
+import re
 import struct
 import termios
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +52,16 @@ def test_help_lists_every_command_and_each_has_help(run):
         assert len(lines) <= 24 and max(map(len, lines)) <= 80, command
         assert f"cprof {command}" in result.stdout.split("\n", 1)[1], f"no example in {command} --help"
         assert run("help", command).stdout == result.stdout
+
+
+@pytest.mark.parametrize("command, page", [("record", "cprof-record.1"), ("report", "cprof-report.1"),
+                                           ("stat", "cprof-stat.1"), ("symbolize", "cprof.1")])
+def test_every_option_of_the_help_is_in_the_manual(run, command, page):
+    manual = (Path(__file__).parents[2] / "man" / page).read_text()
+    shown = run(command, "--help").stdout
+    options = set(re.findall(r"^ .*?--([a-z-]+)(?:=|  )", shown, re.MULTILINE)) - {"color", "debug"}
+    assert options
+    assert [o for o in sorted(options) if not re.search(rf"Fl -{o}\b", manual)] == []
 
 
 def test_version_says_what_is_in(run):
