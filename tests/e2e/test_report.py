@@ -283,6 +283,71 @@ def test_json_is_never_paged(cprof, runner, profile):
     json.loads(output)
 
 
+# --- the tables against a count over the raw rows ---
+
+class Raw:
+    """The rows of a profile, and what is on each stack: [(function, name)], outermost first."""
+
+    def __init__(self, path):
+        self.rows = sqlite3.connect(f"file:{path}?mode=ro", uri=True).execute
+        self.parents = {i: (parent, address) for i, parent, address in self.rows("SELECT id, parent, address FROM stack")}
+        self.modules = {i: module for i, module in self.rows("SELECT id, module FROM address")}
+        self.kinds = {i: kind for i, kind in self.rows("SELECT id, kind FROM module")}
+        self.frames = {}
+        for address, function, name in self.rows(
+                "SELECT frame.address, function.id, function.name FROM frame "
+                "JOIN function ON function.id = frame.function ORDER BY frame.address, frame.depth"):
+            self.frames.setdefault(address, []).append((function, name))
+
+    def addresses(self, stack):
+        """Innermost first."""
+        while stack is not None:
+            stack, address = self.parents[stack]
+            yield address
+
+    def on_stack(self, stack):
+        return [f for address in reversed(list(self.addresses(stack))) for f in self.frames.get(address, [])]
+
+    def is_overhead(self, stack):
+        kinds = [self.kinds.get(self.modules[address]) for address in self.addresses(stack)]
+        return next((kind for kind in kinds if kind != "kernel"), None) == "self"
+
+
+def test_the_functions_are_those_of_a_count_over_all_samples(run, profile):
+    cpu = json.loads(run("report", "--json").stdout)["cpu"]
+    if not cpu["event"]:
+        pytest.skip(f"no CPU samples: {cpu['reason']}")
+    raw, own, total, everything, samples = Raw(profile), {}, {}, 0, 0
+    for stack, weight in raw.rows("SELECT stack, weight FROM sample WHERE event = 0"):
+        if raw.is_overhead(stack):
+            continue
+        samples += 1
+        everything += weight
+        functions = raw.on_stack(stack)
+        leaf = raw.frames.get(next(raw.addresses(stack)))
+        if leaf:
+            own[leaf[-1][1]] = own.get(leaf[-1][1], 0) + weight
+        for name in {name for _, name in functions}:
+            total[name] = total.get(name, 0) + weight
+    assert cpu["samples"] == samples
+    for name in ("main", "seventy", "thirty"):
+        found = [f for f in cpu["functions"] if f["name"] == name]
+        assert sum(f["self_weight"] for f in found) == own.get(name, 0)
+        assert sum(f["self"] for f in found) == pytest.approx(own.get(name, 0) / everything)
+        assert sum(f["total"] for f in found) == pytest.approx(total.get(name, 0) / everything)
+
+
+def test_the_sites_add_up_to_the_heap(run, profile):
+    heap = json.loads(run("report", "--json").stdout)["heap"]
+    if not heap["tracked"]:
+        pytest.skip(f"no heap figures: {heap['reason']}")
+    for key in ("allocations", "frees", "reallocations", "allocated_bytes", "live_bytes", "live_blocks", "temporary"):
+        assert sum(site[key] for site in heap["sites"]) == heap[key], key
+    assert sum(site["at_peak_bytes"] for site in heap["sites"]) == heap["peak_bytes"]
+    assert len({json.dumps([[f["name"], f["file"], f["line"]] for f in s["frames"]]) for s in heap["sites"]}) == len(heap["sites"])
+    assert all([f["name"] for f in site["frames"]] == site["stack"] for site in heap["sites"])
+
+
 # --- what a profile without names does ---
 
 def test_names_are_resolved_when_they_are_missing(run, runner, programs):
