@@ -232,6 +232,7 @@ static int open_collector(struct record *record, struct error *err)
 	if (heap_collector_start(&record->collector, &collector, err) < 0)
 		return err->code;
 	environment_prepend(&record->environment, "LD_PRELOAD", shim, ':');
+	environment_prepend(&record->environment, WIRE_ASAN_ENV, WIRE_ASAN_OPTIONS, ':');
 	environment_set(&record->environment, WIRE_ENV, heap_collector_path(record->collector));
 	return 0;
 }

@@ -11,6 +11,7 @@
 
 #define PRELOAD "LD_PRELOAD="
 #define HEAP WIRE_ENV "="
+#define ASAN WIRE_ASAN_ENV "="
 #define ARGUMENTS_MOST (1 << 20)
 
 extern void *__libc_stack_end __attribute__((weak));
@@ -94,12 +95,12 @@ static size_t count(char *const envp[])
 	return nr;
 }
 
-/* Room for nr + 2 more pointers than there are, or NULL. */
+/* Room for what is there, our three and the end, or NULL. */
 static char **make_room(struct env *env, size_t nr)
 {
-	if (nr <= ENV_FIXED - 1)
+	if (nr <= ENV_FIXED - 2)
 		return env->fixed;
-	env->mapped_bytes = (nr + 3) * sizeof(char *);
+	env->mapped_bytes = (nr + 4) * sizeof(char *);
 	env->mapped = sys_mmap_private(env->mapped_bytes);
 	if (!sys_failed(env->mapped))
 		return env->mapped;
@@ -107,38 +108,61 @@ static char **make_room(struct env *env, size_t nr)
 	return NULL;
 }
 
-/* "LD_PRELOAD=<the shim>:<theirs>"; without theirs if that is too long. */
-static char *make_preload(struct env *env, const char *theirs)
+/* "NAME=<ours>:<theirs>" in `to`; without theirs if that is too long. */
+static char *join(char *to, size_t size, const char *name_is, const char *ours, const char *theirs)
 {
-	size_t used = strlen(PRELOAD), length = strlen(shim_path);
+	size_t used = strlen(name_is), length = strlen(ours);
 
-	memcpy(env->preload, PRELOAD, used);
-	memcpy(env->preload + used, shim_path, length + 1);
+	memcpy(to, name_is, used);
+	memcpy(to + used, ours, length + 1);
 	used += length;
-	if (theirs && *theirs && used + 1 + strlen(theirs) < sizeof(env->preload)) {
-		env->preload[used] = ':';
-		memcpy(env->preload + used + 1, theirs, strlen(theirs) + 1);
+	if (theirs && *theirs && used + 1 + strlen(theirs) < size) {
+		to[used] = ':';
+		memcpy(to + used + 1, theirs, strlen(theirs) + 1);
 	}
-	return env->preload;
+	return to;
+}
+
+/* The entry that this is the value of. */
+static char *entry_of(const char *value, const char *name_is)
+{
+	return (char *)value - strlen(name_is);
+}
+
+static bool is_ours(const char *entry)
+{
+	return !strncmp(entry, PRELOAD, strlen(PRELOAD)) || !strncmp(entry, HEAP, strlen(HEAP)) ||
+	       !strncmp(entry, ASAN, strlen(ASAN));
+}
+
+static bool has_asan_options(const char *theirs)
+{
+	return theirs && !strncmp(theirs, WIRE_ASAN_OPTIONS, strlen(WIRE_ASAN_OPTIONS));
 }
 
 char *const *env_for(struct env *env, char *const envp[])
 {
 	const char *theirs = value_of(envp, PRELOAD), *path = value_of(envp, HEAP);
+	const char *asan = value_of(envp, ASAN);
 	size_t nr = count(envp), used = 0;
 
 	env->mapped = NULL;
-	if (!*shim_path || (path && (lists(theirs, shim_path) || strcmp(path, env_heap_path()))))
+	if (!*shim_path || (path && strcmp(path, env_heap_path())) ||
+	    (path && lists(theirs, shim_path) && has_asan_options(asan)))
 		return envp;
 	char **fixed = make_room(env, nr);
 
 	if (!fixed)
 		return envp;
 	for (size_t i = 0; i < nr; i++)
-		if (strncmp(envp[i], PRELOAD, strlen(PRELOAD)) &&
-		    strncmp(envp[i], HEAP, strlen(HEAP)))
+		if (!is_ours(envp[i]))
 			fixed[used++] = envp[i];
-	fixed[used++] = make_preload(env, theirs);
+	fixed[used++] = lists(theirs, shim_path) ? entry_of(theirs, PRELOAD)
+						 : join(env->preload, sizeof(env->preload), PRELOAD,
+							shim_path, theirs);
+	fixed[used++] = has_asan_options(asan)
+				? entry_of(asan, ASAN)
+				: join(env->asan, sizeof(env->asan), ASAN, WIRE_ASAN_OPTIONS, asan);
 	fixed[used++] = heap;
 	fixed[used] = NULL;
 	return fixed;

@@ -7,9 +7,9 @@
  *	env_release(&env);
  *
  * An environment without our variables (`env -i`, a daemon that cleans up) gets them back: the shim
- * in front of LD_PRELOAD, and where the recorder is.  One that has them, or another recorder's, is
- * handed on as it is.  Works in the child of a vfork; allocates nothing that an exec would leave
- * behind in the parent, unless the environment is very large.
+ * in front of LD_PRELOAD, where the recorder is, and that libasan is not to mind it.  One that has
+ * them, or another recorder's, is handed on as it is.  Works in the child of a vfork; allocates
+ * nothing that an exec would leave behind in the parent, unless the environment is very large.
  */
 #ifndef SHIM_ENV_H
 #define SHIM_ENV_H
@@ -19,10 +19,12 @@
 
 #define ENV_FIXED 254
 #define ENV_PRELOAD_BYTES 4096
+#define ENV_ASAN_BYTES 1024
 
 struct env {
 	char *fixed[ENV_FIXED + 2];
 	char preload[ENV_PRELOAD_BYTES];
+	char asan[ENV_ASAN_BYTES];
 	void *mapped;
 	size_t mapped_bytes;
 };

@@ -93,6 +93,12 @@
 #include "unwind/end.h"
 
 #define WIRE_ENV "CPROF_HEAP"
+
+/* A program built with gcc's -fsanitize=address refuses to start if libasan is not the first
+ * library in it, unless it is told this; the shim, in front of it, leaves such a program alone. */
+#define WIRE_ASAN_ENV "ASAN_OPTIONS"
+#define WIRE_ASAN_OPTIONS "verify_asan_link_order=0"
+
 #define WIRE_MAGIC UINT64_C(0x31656e7772706325)
 #define WIRE_VERSION 1
 

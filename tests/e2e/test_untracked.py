@@ -53,6 +53,21 @@ def test_a_cleaned_environment_is_no_reason(record):
     assert untracked(report) == []
 
 
+@pytest.mark.parametrize("sanitizer", ["address", "leak", "thread"])
+def test_a_program_with_a_sanitizer_runs_as_ever(record, runner, need, sanitizer):
+    """libasan stops a program in which another library comes first, the child of a shell too."""
+    need.tool("gcc")
+    source = runner.folder / "sanitized.c"
+    source.write_text("#include <stdlib.h>\nint main(void) { free(malloc(9)); return 3; }\n")
+    made = runner.run("gcc", f"-fsanitize={sanitizer}", source, "-o", "sanitized")
+    if made.returncode:
+        pytest.skip(f"gcc makes no program with -fsanitize={sanitizer}")
+    for command in ["./sanitized"], ["sh", "-c", "env -i ./sanitized; exit $?"]:
+        profile = record(*command, status=3)
+        assert profile.stdout == "" and "ASan runtime" not in profile.stderr
+        assert any("sanitizer" in detail for detail in untracked(profile.report()))
+
+
 def test_a_set_uid_program(nobody):
     program = nobody.folder / "set-uid-true"
     shutil.copy(shutil.which("true"), program)

@@ -10,6 +10,7 @@
 #include "shim/wire.h"
 
 #define HEAP WIRE_ENV "=/proc/1/fd/5"
+#define ASAN WIRE_ASAN_ENV "=" WIRE_ASAN_OPTIONS
 
 static struct env env;
 static char preload[2048]; /* LD_PRELOAD=<the shim> */
@@ -45,12 +46,13 @@ static size_t count(char *const *envp)
 	return nr;
 }
 
-Test(shim_env, a_bare_environment_gets_both_variables)
+Test(shim_env, a_bare_environment_gets_all_variables)
 {
 	char *bare[] = { "PATH=/bin", NULL };
 	char *const *got = env_for(&env, bare);
 
-	cr_expect(eq(sz, count(got), 3));
+	cr_expect(eq(sz, count(got), 4));
+	cr_expect(eq(str, (char *)value(got, WIRE_ASAN_ENV), ASAN));
 	cr_expect(eq(str, (char *)value(got, "PATH"), "PATH=/bin"));
 	cr_expect(eq(str, (char *)value(got, "LD_PRELOAD"), preload));
 	cr_expect(eq(str, (char *)value(got, WIRE_ENV), HEAP));
@@ -58,12 +60,12 @@ Test(shim_env, a_bare_environment_gets_both_variables)
 
 Test(shim_env, no_environment_is_an_empty_one)
 {
-	cr_expect(eq(sz, count(env_for(&env, NULL)), 2));
+	cr_expect(eq(sz, count(env_for(&env, NULL)), 3));
 }
 
 Test(shim_env, a_complete_one_is_handed_on_as_it_is)
 {
-	char *complete[] = { preload, HEAP, NULL };
+	char *complete[] = { preload, HEAP, ASAN, NULL };
 
 	cr_expect(eq(ptr, (void *)env_for(&env, complete), (void *)complete));
 }
@@ -76,7 +78,17 @@ Test(shim_env, their_preloads_stay_behind_ours)
 
 	snprintf(expected, sizeof(expected), "%s:/x.so:/y.so", preload);
 	cr_expect(eq(str, (char *)value(got, "LD_PRELOAD"), expected));
-	cr_expect(eq(sz, count(got), 2));
+	cr_expect(eq(sz, count(got), 3));
+}
+
+Test(shim_env, their_asan_options_come_after_ours_and_win)
+{
+	char *theirs[] = { preload, HEAP, "ASAN_OPTIONS=detect_leaks=0", NULL };
+	char *const *got = env_for(&env, theirs);
+
+	cr_expect(eq(str, (char *)value(got, WIRE_ASAN_ENV), ASAN ":detect_leaks=0"));
+	cr_expect(eq(str, (char *)value(got, "LD_PRELOAD"), preload));
+	cr_expect(eq(sz, count(got), 3));
 }
 
 Test(shim_env, another_recording_is_left_alone)
@@ -93,7 +105,7 @@ Test(shim_env, a_large_one_keeps_every_entry)
 
 	for (int i = 0; i < NR; i++)
 		large[i] = "A=B";
-	cr_expect(eq(sz, count(env_for(&env, large)), NR + 2));
+	cr_expect(eq(sz, count(env_for(&env, large)), NR + 3));
 }
 
 Test(shim_env, one_that_just_fits_is_complete)
@@ -104,7 +116,7 @@ Test(shim_env, one_that_just_fits_is_complete)
 		for (size_t i = 0; i < nr; i++)
 			entries[i] = "A=B";
 		entries[nr] = NULL;
-		cr_expect(eq(sz, count(env_for(&env, entries)), nr + 2));
+		cr_expect(eq(sz, count(env_for(&env, entries)), nr + 3));
 		env_release(&env);
 	}
 }
