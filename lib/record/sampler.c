@@ -463,7 +463,7 @@ static void use_lost(struct sampler *sampler, const struct decoded *decoded, enu
 {
 	aggregate_quality(sampler->config.aggregate, PROFILE_LOST,
 			  source == SOURCE_DATA
-				  ? "samples dropped by the kernel: the ring was full"
+				  ? PROFILE_LOST_SAMPLES
 				  : "records of processes and mappings dropped by the kernel",
 			  decoded->lost.nr);
 }

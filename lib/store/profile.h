@@ -255,6 +255,9 @@ enum profile_quality_kind {
 	PROFILE_NR_QUALITY
 };
 
+/* The detail of PROFILE_LOST that counts samples; others count records or heap events. */
+#define PROFILE_LOST_SAMPLES "samples dropped by the kernel: the ring was full"
+
 /* Something that was not measured as it should be.  One row per (kind, detail). */
 struct profile_quality {
 	enum profile_quality_kind kind;

@@ -347,3 +347,19 @@ Test(report_cpu, processes_have_their_share)
 	cr_expect(eq(u64, f.cpu.processes[child].samples, 75));
 	release(&f, toy);
 }
+
+Test(report_cpu, only_samples_count_as_lost_samples)
+{
+	struct toy *toy = toy_new();
+
+	toy_event(toy, "cycles", "cycles");
+	toy_sample(toy, toy_stack(toy, "main", NULL), "cycles", 100, 1000);
+	toy_quality(toy, PROFILE_LOST, 3, PROFILE_LOST_SAMPLES);
+	toy_quality(toy, PROFILE_LOST, 50, "heap of ./app: events lost");
+	toy_quality(toy, PROFILE_LOST, 7, "records of processes and mappings dropped");
+
+	struct fixture f = analyze(toy, &everything, false);
+
+	cr_assert(eq(u64, f.cpu.lost, 3));
+	release(&f, toy);
+}

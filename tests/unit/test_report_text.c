@@ -154,7 +154,8 @@ Test(report_text, without_a_pmu_it_says_what_was_sampled_and_why_there_is_no_ipc
 		"\n"
 		"HEAP  not tracked · ./app is statically linked\n"
 		"\n"
-		"not in the clean: 2 lost (0.4 %): the ring was full\n"
+		"not in the clean: 2 lost (0.4 %): samples dropped by the kernel: the ring was\n"
+		"                  full\n"
 		"                  untracked: ./app is statically linked\n"
 		"more: cprof report functions · heap · leaks · quality\n";
 	struct toy *toy = toy_new();
@@ -169,7 +170,7 @@ Test(report_text, without_a_pmu_it_says_what_was_sampled_and_why_there_is_no_ipc
 	toy_run(toy)->heap_tracked = false;
 	toy_run(toy)->heap_reason = "./app is statically linked";
 	toy_sample(toy, toy_stack(toy, "main", NULL), "cpu-clock", 500, 1000000);
-	toy_quality(toy, PROFILE_LOST, 2, "the ring was full");
+	toy_quality(toy, PROFILE_LOST, 2, PROFILE_LOST_SAMPLES);
 	shows(toy, &(struct report_options){ 0 }, expected);
 }
 

@@ -376,6 +376,12 @@ static void list_functions(struct work *w)
 
 /* --- the whole --- */
 
+static bool is_lost_samples(const struct profile_quality *row)
+{
+	return row->kind == PROFILE_LOST && row->detail &&
+	       !strcmp(row->detail, PROFILE_LOST_SAMPLES);
+}
+
 static void describe(struct cpu *cpu, const struct profile *profile)
 {
 	const struct profile_event *leader = profile->nr_events ? &profile->events[0] : NULL;
@@ -384,7 +390,7 @@ static void describe(struct cpu *cpu, const struct profile *profile)
 	cpu->user_only = profile->run.user_only;
 	cpu->frequency_hz = cpu->period = FIGURE_ABSENT("not sampled so");
 	for (size_t i = 0; i < profile->nr_quality; i++)
-		if (profile->quality[i].kind == PROFILE_LOST)
+		if (is_lost_samples(&profile->quality[i]))
 			cpu->lost += profile->quality[i].count;
 	if (!profile->run.cpu_on || !leader) {
 		cpu->reason = cpu->reason ?: "no samples were taken";

@@ -60,8 +60,8 @@ struct cpu {
 	bool sampled;	      /* if not, only the counters below are known */
 	struct rows counters; /* of struct cpu_counter */
 
-	uint64_t samples, lost, truncated;
-	struct figure seconds; /* on CPU */
+	uint64_t samples, lost, truncated; /* lost: samples only */
+	struct figure seconds;		   /* on CPU */
 	struct figure ipc, branch_mpki, cache_mpki;
 	struct rows functions;	       /* of struct cpu_function, most self first */
 	size_t nr_sampled;	       /* functions with samples in self */

@@ -10,13 +10,16 @@
 
 #define MOST_DERIVED 8
 
-static struct figure share_of(const struct cpu *cpu, enum profile_quality_kind kind, uint64_t count)
+static struct figure share_of(const struct cpu *cpu, enum profile_quality_kind kind, uint64_t count,
+			      const char *detail)
 {
 	uint64_t whole = 0;
 
 	switch (kind) {
 	case PROFILE_LOST:
-		whole = cpu->samples + cpu->lost;
+		/* Lost records and heap events are no part of the samples. */
+		if (detail && !strcmp(detail, PROFILE_LOST_SAMPLES) && count == cpu->lost)
+			whole = cpu->samples + cpu->lost;
 		break;
 	case PROFILE_TRUNCATED:
 	case PROFILE_NO_SYMBOL:
@@ -40,7 +43,7 @@ static void add(struct analysis *a, enum profile_quality_kind kind, uint64_t cou
 		.kind = profile_quality_name(kind),
 		.count = count,
 		.detail = detail,
-		.share = share_of(&a->cpu, kind, count),
+		.share = share_of(&a->cpu, kind, count, detail),
 	};
 	vec_push(&a->quality, row);
 }
@@ -191,7 +194,7 @@ static void note_kind(struct analysis *a, enum profile_quality_kind kind)
 	if (!nr)
 		return;
 	note.others = nr - 1;
-	note.share = share_of(&a->cpu, kind, note.count);
+	note.share = share_of(&a->cpu, kind, note.count, note.detail);
 	put_note(a, note);
 }
 

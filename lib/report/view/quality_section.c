@@ -38,7 +38,7 @@ static char *sentence(const struct quality_note *note)
 static const char *meaning(enum profile_quality_kind kind)
 {
 	static const char *const meanings[PROFILE_NR_QUALITY] = {
-		[PROFILE_LOST] = "samples the kernel had no room for",
+		[PROFILE_LOST] = "samples, records or heap events that got lost",
 		[PROFILE_TRUNCATED] = "stacks without their outermost frames",
 		[PROFILE_NO_SYMBOL] = "code known by its address only",
 		[PROFILE_NO_DEBUG] = "code without files and lines",
