@@ -98,7 +98,6 @@ static void push_images(struct heap_collector *c, bool at_last)
 		find_process(c, *image, at_last);
 		tell_state(c, *image);
 		image_read_counters(*image);
-		image_resolve(*image, c->frames);
 	}
 	tree_figures(c, &tree);
 
@@ -111,6 +110,14 @@ static void push_images(struct heap_collector *c, bool at_last)
 	c->tree = tree;
 }
 
+/* The program does not wait for that. */
+static void resolve(struct heap_collector *c)
+{
+	while (intake_resolve(&c->intake))
+		if (intake_is_pressed(&c->intake))
+			intake_round(&c->intake);
+}
+
 static void push_now_and_then(struct heap_collector *c)
 {
 	uint64_t now_ns = monotonic_ns();
@@ -119,6 +126,7 @@ static void push_now_and_then(struct heap_collector *c)
 		return;
 	c->pushed_ns = now_ns;
 	intake_find_execs(&c->intake);
+	resolve(c);
 	push_images(c, false);
 }
 
@@ -170,9 +178,12 @@ static void *collect(void *argument)
 		intake_round(&c->intake);
 		c->totals.rounds++;
 		push_now_and_then(c);
+		if (c->intake.over.nr)
+			resolve(c);
 		rest(c);
 	}
 	intake_drain(&c->intake);
+	resolve(c);
 	push_images(c, true);
 	tell_quality(c);
 	channel_leave(&c->channel);

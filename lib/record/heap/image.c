@@ -115,15 +115,16 @@ static uint32_t row_of(struct image *image, uint32_t stack, enum profile_allocat
 	return (uint32_t)*row;
 }
 
-void image_resolve(struct image *image, struct frames *frames)
+bool image_resolve(struct image *image, struct frames *frames, size_t nr)
 {
-	for (; image->segment && image->nr_resolved < image->sites.nr; image->nr_resolved++) {
-		struct image_site *site = &image->sites.at[image->nr_resolved];
+	for (; nr && image->segment && image->nr_resolved < image->sites.nr; nr--) {
+		struct image_site *site = &image->sites.at[image->nr_resolved++];
 		uint32_t stack = frames_stack(frames, &image->frames, image->segment, site->node,
 					      &site->truncated);
 
 		site->row = row_of(image, stack, site->allocator);
 	}
+	return image->segment && image->nr_resolved < image->sites.nr;
 }
 
 /* --- figures ----------------------------------------------------------------------------------*/
@@ -137,7 +138,7 @@ void image_read_counters(struct image *image)
 {
 	uint64_t lost = image->lost;
 
-	if (!image->segment)
+	if (!image->segment || image->end_ns)
 		return;
 	image->counted_allocations = image->counted_reallocations = 0;
 	image->counted_frees = image->counted_bytes = 0;
@@ -243,17 +244,20 @@ void image_push(struct image *image, struct aggregate *aggregate, bool peak_move
 	image->changed = false;
 }
 
-void image_end(struct image *image, struct frames *frames, uint64_t time_ns)
+void image_end(struct image *image, uint64_t time_ns)
 {
 	image_read_counters(image);
-	image_resolve(image, frames);
 	if (atomic_load(&image->segment->shared->state) == WIRE_STATE_OFF)
 		image->off_reason = image->segment->shared->reason;
 	heap_model_end(image->model, image->id, time_ns);
-	frames_image_release(&image->frames);
 	map_release(&image->site_of);
-	image->segment = NULL;
 	image->changed = true;
+}
+
+void image_leave_segment(struct image *image)
+{
+	frames_image_release(&image->frames);
+	image->segment = NULL;
 }
 
 /* --- quality ----------------------------------------------------------------------------------*/

@@ -4,9 +4,10 @@
  *
  *	image = image_new(model, segment);
  *	site = image_site(image, stack_node, function);		// for an event
- *	image_resolve(image, frames);				// while its segment is there
+ *	image_resolve(image, frames, SIZE_MAX);			// while its segment is there
  *	image_push(image, aggregate, peak_moved);		// what changed since the last time
- *	image_end(image, frames, time_ns);			// then the segment may go
+ *	image_end(image, time_ns);				// no more events ...
+ *	image_leave_segment(image);				// ... and all resolved
  *
  * The shim's stacks that are one stack in the profile (the same code loaded twice, say) are one
  * row: their figures are added up.
@@ -71,7 +72,8 @@ void image_free(struct image *image);
 /* function: enum wire_function, unchecked. */
 uint32_t image_site(struct image *image, uint32_t node, unsigned int function);
 
-void image_resolve(struct image *image, struct frames *frames);
+/* The stacks of at most nr sites; true: there are more. */
+bool image_resolve(struct image *image, struct frames *frames, size_t nr);
 /* Reads the shim's own counters. */
 void image_read_counters(struct image *image);
 /* Everything that changed, and if the tree's peak moved all that depends on it. */
@@ -79,8 +81,9 @@ void image_push(struct image *image, struct aggregate *aggregate, bool peak_move
 /* The figures of the image with what the shim counted; process is set. */
 void image_figures(const struct image *image, struct profile_heap *figures);
 
-/* The image is over: after this its segment is not needed any more. */
-void image_end(struct image *image, struct frames *frames, uint64_t time_ns);
+/* The image is over.  The segment is still needed until all sites are resolved. */
+void image_end(struct image *image, uint64_t time_ns);
+void image_leave_segment(struct image *image);
 
 /* Tells which walks ended early, and where the shim's counters disagree. */
 void image_tell_quality(const struct image *image, const struct frames *frames,

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Sites: some hundred microseconds. */
+#define RESOLVE_AT_ONCE 256
+
 #define BEAT_NS UINT64_C(50000000)
 /* How long one thread may hold up all others, and how long when others need room. */
 #define PATIENCE_NS UINT64_C(500000000)
@@ -23,7 +26,9 @@ void intake_release(struct intake *intake)
 {
 	vec_each(&intake->segments, segment) segment_close(*segment);
 	vec_each(&intake->images, image) image_free(*image);
+	vec_each(&intake->over, segment) segment_close(*segment);
 	vec_free(&intake->segments);
+	vec_free(&intake->over);
 	vec_free(&intake->images);
 	vec_free(&intake->pidfds);
 	order_release(&intake->order);
@@ -239,16 +244,13 @@ static void find_dead(struct intake *intake, uint64_t before)
 	}
 }
 
-static void forget_segment(struct intake *intake, struct segment *segment)
+static void remove_segment(struct intake *intake, const struct segment *segment)
 {
 	size_t i = 0;
 
 	while (intake->segments.at[i] != segment)
 		i++;
 	intake->segments.at[i] = intake->segments.at[--intake->segments.nr];
-	intake->segment_at[segment->index] = NULL;
-	channel_recycle(intake->channel, segment->index);
-	segment_close(segment);
 }
 
 static void end_image(struct intake *intake, struct segment *segment)
@@ -257,9 +259,10 @@ static void end_image(struct intake *intake, struct segment *segment)
 	uint64_t now_ns = monotonic_ns();
 
 	flush(intake);
-	image_end(image, intake->frames, now_ns > intake->start_ns ? now_ns - intake->start_ns : 0);
+	image_end(image, now_ns > intake->start_ns ? now_ns - intake->start_ns : 0);
 	image->end_ns = now_ns;
-	forget_segment(intake, segment);
+	remove_segment(intake, segment);
+	vec_push(&intake->over, segment);
 }
 
 /* The dead one that ends first; NULL if none does up to here. */
@@ -299,6 +302,45 @@ void intake_find_execs(struct intake *intake)
 	vec_each(&intake->segments, segment) if (!(*segment)->dead && (*segment)->executing &&
 						 !still_maps_us(*segment))
 		mark_dead(intake, *segment, 0);
+}
+
+/* --- stacks -----------------------------------------------------------------------------------*/
+
+static void forget_segment(struct intake *intake, struct segment *segment)
+{
+	image_leave_segment(segment->image);
+	intake->segment_at[segment->index] = NULL;
+	channel_recycle(intake->channel, segment->index);
+	segment_close(segment);
+}
+
+static bool resolve_over(struct intake *intake)
+{
+	if (!intake->over.nr)
+		return false;
+
+	struct segment *segment = *vec_last(&intake->over);
+
+	if (!image_resolve(segment->image, intake->frames, RESOLVE_AT_ONCE)) {
+		forget_segment(intake, segment);
+		intake->over.nr--;
+	}
+	return true;
+}
+
+bool intake_resolve(struct intake *intake)
+{
+	if (resolve_over(intake))
+		return true;
+	for (size_t i = 0; i < intake->segments.nr; i++) {
+		struct image *image = intake->segments.at[i]->image;
+
+		if (image->nr_resolved < image->sites.nr) {
+			image_resolve(image, intake->frames, RESOLVE_AT_ONCE);
+			return true;
+		}
+	}
+	return false;
 }
 
 /* --- rounds -----------------------------------------------------------------------------------*/

@@ -42,6 +42,7 @@ struct intake {
 
 	struct segment *segment_at[WIRE_SEGMENTS]; /* by index in the channel; NULL: none */
 	VEC(struct segment *) segments;		   /* those that live */
+	VEC(struct segment *) over;		   /* whose stacks may still be needed */
 	VEC(struct image *) images;		   /* all there were */
 	VEC(struct pollfd) pidfds;
 	struct order order;
@@ -68,6 +69,10 @@ void intake_drain(struct intake *intake);
 bool intake_is_pressed(const struct intake *intake);
 /* What is there cannot be ordered yet. */
 bool intake_is_blocked(const struct intake *intake);
+
+/* Resolves some stacks; true: there are more to resolve.  Segments of images that are over are
+ * given back when all of theirs are. */
+bool intake_resolve(struct intake *intake);
 
 /* Ends images that executed a program without our shim. */
 void intake_find_execs(struct intake *intake);

@@ -343,7 +343,8 @@ static void apply(struct heap_model *model, const struct heap_event *event)
 	}
 }
 
-static void prefetch(struct heap_model *model, const struct heap_event *event)
+__attribute__((always_inline)) static inline void prefetch(struct heap_model *model,
+							   const struct heap_event *event)
 {
 	const struct lane *lane = &model->lanes.at[event->lane];
 
