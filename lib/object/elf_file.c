@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <gelf.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -229,8 +230,8 @@ static int read_all(int fd, uint8_t *bytes, const struct elf_part *part, struct 
 		if (got < 0)
 			return error_errno(err, errno, "read");
 		if (!got)
-			return error_set(err, ERR_FORMAT, "the file ends at byte %llu",
-					 (unsigned long long)(part->offset + done));
+			return error_set(err, ERR_FORMAT, "the file ends at byte %" PRIu64,
+					 part->offset + done);
 		done += (uint64_t)got;
 	}
 	return 0;
@@ -239,7 +240,7 @@ static int read_all(int fd, uint8_t *bytes, const struct elf_part *part, struct 
 uint8_t *elf_file_copy(int fd, const struct elf_part *part, struct error *err)
 {
 	if (part->size > PART_MAX || part->offset > INT64_MAX - PART_MAX) {
-		error_set(err, ERR_FORMAT, "a part of %llu bytes", (unsigned long long)part->size);
+		error_set(err, ERR_FORMAT, "a part of %" PRIu64 " bytes", part->size);
 		return NULL;
 	}
 

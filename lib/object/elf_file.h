@@ -40,17 +40,17 @@ struct elf_file {
 };
 
 /* Reads the ELF file open at fd, which stays the caller's.  ERR_FORMAT if it is not one. */
-int elf_file_read(struct elf_file *elf, int fd, struct error *err);
-void elf_file_release(struct elf_file *elf);
+int elf_file_read(struct elf_file *file, int fd, struct error *err);
+void elf_file_release(struct elf_file *file);
 
 /*
  * The virtual address of the byte at file offset pgoff where that is mapped executable.  Offset
  * and address differ by another amount in each segment.  False if no segment holds it.
  */
-bool elf_file_address(const struct elf_file *elf, uint64_t pgoff, uint64_t *address);
+bool elf_file_address(const struct elf_file *file, uint64_t pgoff, uint64_t *address);
 
 /* The segment's part from address on, to its end in the file; size 0 if none holds it. */
-struct elf_part elf_file_rest(const struct elf_file *elf, uint64_t address);
+struct elf_part elf_file_rest(const struct elf_file *file, uint64_t address);
 
 /* A copy of the part's bytes, for free(); NULL and a message if they cannot all be read. */
 uint8_t *elf_file_copy(int fd, const struct elf_part *part, struct error *err);

@@ -174,7 +174,7 @@ static bool read_table(const struct unwind_image *image, struct table *table)
 	if (in.bad || !table->value_size)
 		return false;
 
-	uint64_t room = bytes_left(&in) / (2 * table->value_size);
+	uint64_t room = bytes_left(&in) / 2 / table->value_size;
 	if (table->nr > room)
 		table->nr = room;
 	return true;

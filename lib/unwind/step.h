@@ -146,7 +146,7 @@ static inline enum unwind_end unwind_step_signal(struct unwind_frame *frame, unw
 static inline enum unwind_end unwind_step_chain(struct unwind_frame *frame, unwind_read *read,
 						void *arg)
 {
-	struct unwind_frame caller = { .sp = frame->fp + 2 * ARCH_WORD };
+	struct unwind_frame caller = { .sp = frame->fp + UINT64_C(2) * ARCH_WORD };
 
 	if (frame->fp_lost)
 		return UNWIND_END_FP_LOST;

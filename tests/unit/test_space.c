@@ -8,8 +8,9 @@
 #include "object/space.h"
 
 /* Modules without a file: an address in them is the offset in the file. */
-static struct module a = { .id = 0, .path = "a" };
-static struct module b = { .id = 1, .path = "b" };
+static char name_a[] = "a", name_b[] = "b";
+static struct module a = { .id = 0, .path = name_a };
+static struct module b = { .id = 1, .path = name_b };
 
 /* One line: "a 1000-3000 +0" for each mapping. */
 static const char *text_of(const struct space *space)

@@ -104,8 +104,14 @@ static void expect_equal(void)
 		cr_expect(eq(u64, stack.frames[i].pc, (uint64_t)glibc_pcs[i]), "frame %zu", i);
 }
 
-__attribute__((noinline, optimize("omit-frame-pointer", "no-optimize-sibling-calls"))) static int
-recurse(int depth)
+#ifdef __clang__
+#define OPAQUE __attribute__((noinline))
+#else
+#define OPAQUE \
+	__attribute__((noinline, optimize("omit-frame-pointer", "no-optimize-sibling-calls")))
+#endif
+
+OPAQUE static int recurse(int depth)
 {
 	volatile char frame[16];
 

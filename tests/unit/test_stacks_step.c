@@ -306,7 +306,11 @@ static void step(void (*code)(void), size_t steps_min, size_t unsupported_max)
 	modules_release(&stepper.modules);
 }
 
+#ifdef __clang__
+#define OPAQUE __attribute__((noinline))
+#else
 #define OPAQUE __attribute__((noinline, noclone, optimize("O2", "omit-frame-pointer")))
+#endif
 
 static volatile int sink;
 

@@ -85,8 +85,14 @@ static void expect_equal(const struct pcs *ours, const struct pcs *glibc)
 		cr_expect(eq(ptr, ours->at[i], glibc->at[i]), "frame %d", i);
 }
 
-__attribute__((noinline, optimize("omit-frame-pointer", "no-optimize-sibling-calls"))) static int
-recurse(int depth, struct pcs *ours, struct pcs *glibc)
+#ifdef __clang__
+#define OPAQUE __attribute__((noinline))
+#else
+#define OPAQUE \
+	__attribute__((noinline, optimize("omit-frame-pointer", "no-optimize-sibling-calls")))
+#endif
+
+OPAQUE static int recurse(int depth, struct pcs *ours, struct pcs *glibc)
 {
 	volatile char frame[64];
 
