@@ -86,6 +86,19 @@ def test_live_blocks_of_a_killed_program_are_there(heap_of, programs):
     sums_agree(heap)
 
 
+def test_bytes_are_in_the_class_of_their_lifetime(heap_of, programs):
+    heap = heap_of(programs / "heap_chain", "hold=4000", "keep=70", "pass=300")
+    classes = heap["churn"]["by_lifetime"]
+
+    assert [c["below_s"] for c in classes] == [1e-5, 1e-3, 0.1, None]
+    assert classes[3] == {"below_s": None, "bytes": 4000, "blocks": 1}
+    assert sum(c["bytes"] for c in classes[:3]) == 300
+    held = [s for s in heap["sites"] if s["stack"][-2] == "hold"]
+    assert len(held) == 1 and held[0]["mean_lifetime_s"] >= 0.15
+    assert heap["churn"]["bytes"] == 4300
+    assert heap["churn"]["share"] == pytest.approx(4300 / 4370)
+
+
 def test_an_exec_starts_a_new_image_with_an_empty_heap(record, programs):
     report = record(programs / "heap_chain", "keep=1000", "exec", "pass=300", "keep=7",
                     options=["--cpu=off"]).report()

@@ -4,6 +4,7 @@
  *
  *	keep=N	allocates N and never frees it
  *	pass=N	allocates N and frees it
+ *	hold=N	allocates N, sleeps for 150 ms and frees it
  *	child	forks; the child executes the rest of the steps, the parent waits, and ends
  *	spawn=N	forks and executes "heap_chain keep=N", and waits
  *	exec	executes the rest of the steps in place of itself
@@ -27,6 +28,15 @@ static void pass(size_t size)
 	void *p = malloc(size);
 
 	__asm__ volatile("" : "+r"(p));
+	free(p);
+}
+
+static void hold(size_t size)
+{
+	void *p = malloc(size);
+
+	__asm__ volatile("" : "+r"(p));
+	usleep(150000);
 	free(p);
 }
 
@@ -70,6 +80,8 @@ int main(int argc, char **argv)
 			keep(number(step));
 		else if (!strncmp(step, "pass=", 5))
 			pass(number(step));
+		else if (!strncmp(step, "hold=", 5))
+			hold(number(step));
 		else if (!strncmp(step, "spawn=", 6))
 			spawn(argv[0], step + 6);
 		else if (!strcmp(step, "exec"))

@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -256,6 +257,51 @@ Test(heap_intake, ends_the_image_of_a_process_that_executes_another_program)
 	cr_assert_eq(figures(&s, PROFILE_NONE).live_bytes, 1100);
 	cr_clean(&s, 1);
 	fake_image_close(&next);
+	tear_down(&s);
+}
+
+/* A child that keeps 600 bytes and then is another program, which does not share anything. */
+static pid_t becomes_sleep(struct setup *s, struct fake_image *image)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		fake_image(image, &s->channel, 1, getpid());
+		struct fake_ring *ring = fake_ring(image, 8, getpid());
+
+		fake_alloc(ring, 0x1000, 600, 0);
+		fake_put(ring, (struct wire_event){ .op = WIRE_EXEC });
+		execlp("sleep", "sleep", "60", NULL);
+		_exit(1);
+	}
+	return pid;
+}
+
+Test(heap_intake, ends_an_image_that_became_a_program_without_the_shim)
+{
+	struct setup s = { 0 };
+	struct fake_image child;
+
+	set_up(&s);
+
+	struct fake_ring *ring = fake_ring(&s.image, 8, 1);
+	pid_t pid = becomes_sleep(&s, &child);
+
+	for (int i = 0; i < 500 && !(s.intake.images.nr == 2 && s.intake.images.at[1]->end_ns);
+	     i++) {
+		sleep_ms(10);
+		intake_round(&s.intake);
+		intake_find_execs(&s.intake);
+	}
+	cr_assert_eq(s.intake.images.nr, 2);
+	cr_assert(s.intake.images.at[1]->end_ns, "over, although the process lives");
+	cr_assert_eq(kill(pid, SIGKILL), 0);
+	waitpid(pid, NULL, 0);
+
+	fake_alloc(ring, 0x1000, 500, 0);
+	intake_round(&s.intake);
+	cr_assert_eq(figures(&s, 1).live_bytes, 600);
+	cr_assert_eq(figures(&s, PROFILE_NONE).peak_bytes, 600);
 	tear_down(&s);
 }
 

@@ -10,7 +10,9 @@
  *
  * An event may be taken when no event with a smaller number can still appear: shim/wire.h says how
  * that is known.  A thread that stops between taking a number and publishing its event holds
- * up all others; after a while they go on without it, and what it publishes then is late.
+ * up all others; after a while they go on without it, and what it publishes then is late.  A late
+ * event is applied like any other: a free is published before its address can be given out again,
+ * and an allocation before anybody can free it, so per address the order still holds.
  *
  * Images begin with a new segment and end with the process, or when the same process shows
  * another segment (exec).  The end has a place in the order too: the earliest it can have had, so
