@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/heap/blocks.h"
 
-#include <string.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "base/alloc.h"
@@ -14,9 +14,18 @@ static size_t bytes_of(size_t room)
 	return room * sizeof(struct block);
 }
 
-/* First touches cost 1 us each when populated at once, 12 us one by one. */
-static struct block *slots_map(size_t room)
+/* Many programs need no more than that.  Mapping and unmapping costs each of them more than memory
+ * that is used again; beyond, pages should be there at once (1 us each, 12 us one by one). */
+static bool is_small(size_t room)
 {
+	return room <= ROOM_MIN;
+}
+
+static struct block *slots_new(size_t room)
+{
+	if (is_small(room))
+		return xcalloc(room, sizeof(struct block));
+
 	void *at = mmap(NULL, bytes_of(room), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			-1, 0);
 
@@ -27,16 +36,18 @@ static struct block *slots_map(size_t room)
 	return at;
 }
 
-static void slots_unmap(struct block *at, size_t room)
+static void slots_free(struct block *at, size_t room)
 {
-	if (at)
+	if (is_small(room))
+		free(at);
+	else
 		munmap(at, bytes_of(room));
 }
 
 void blocks_release(struct blocks *blocks)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(blocks->shard); i++)
-		slots_unmap(blocks->shard[i].at, blocks->shard[i].room);
+		slots_free(blocks->shard[i].at, blocks->shard[i].room);
 	*blocks = (struct blocks){ 0 };
 }
 
@@ -66,14 +77,14 @@ static void shard_grow(struct blocks_shard *shard)
 {
 	struct blocks_shard larger = { .nr = shard->nr, .room = larger_room(shard->room) };
 
-	larger.at = slots_map(larger.room);
+	larger.at = slots_new(larger.room);
 	for (size_t i = 0; i < shard->room; i++) {
 		uint64_t address = shard->at[i].address;
 
 		if (address)
 			larger.at[slot_of(&larger, blocks_hash(address), address)] = shard->at[i];
 	}
-	slots_unmap(shard->at, shard->room);
+	slots_free(shard->at, shard->room);
 	*shard = larger;
 }
 
