@@ -83,7 +83,7 @@ $(unit): $(unit_objs) $(shim_unit) $(lib)
 $(shim): $(shim_objs) lib/shim/exports.map
 	$(call say,LINK)
 	$(Q)$(CC) -shared $(LDFLAGS) -Wl,--version-script=lib/shim/exports.map -Wl,-z,defs \
-		-Wl,-soname,libcprof-heap.so -o $@ $(shim_objs) -ldl
+		-Wl,-z,now -Wl,-soname,libcprof-heap.so -o $@ $(shim_objs) -ldl
 
 $(lib): $(lib_objs)
 	$(call say,AR)
