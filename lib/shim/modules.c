@@ -17,6 +17,8 @@ struct found_object {
 	unsigned long long reserved[7];
 };
 
+#define CWD_BYTES 1024
+
 struct bytes {
 	const char *start;
 	uint32_t size;
@@ -109,20 +111,21 @@ static void enter_path(struct modules *modules, struct wire_module *m, const cha
 {
 	const char *path = *name ? name : modules->segment->exe;
 	uint32_t size = *name ? (uint32_t)strlen(name) : modules->segment->exe_bytes;
-	char cwd[1024];
-	long length = *name && *name != '/' && strchr(name, '/') ? sys_getcwd(cwd, sizeof(cwd)) : 0;
-	uint32_t before = length > 1 && cwd[0] == '/' ? (uint32_t)length : 0;
-	uint32_t at = text_reserve(modules, before + size);
+	bool is_relative = *name && *name != '/' && strchr(name, '/');
+	uint32_t room = is_relative ? CWD_BYTES : 0, at = text_reserve(modules, room + size);
+	char *to = text(modules) + at;
 
 	if (at == WIRE_TEXT_BYTES)
 		return;
-	if (before) {
-		memcpy(text(modules) + at, cwd, before);
-		text(modules)[at + before - 1] = '/';
-	}
-	memcpy(text(modules) + at + before, path, size);
+	long length = is_relative ? sys_getcwd(to, room) : 0;
+
+	if (length > 0)
+		to[length - 1] = '/';
+	else
+		length = 0;
+	memcpy(to + length, path, size);
 	m->path_at = at;
-	m->path_bytes = before + size;
+	m->path_bytes = (uint32_t)length + size;
 }
 
 static void enter_build_id(struct modules *modules, struct wire_module *m, struct bytes id)
@@ -241,4 +244,25 @@ const struct module *modules_find(struct modules *modules, uintptr_t pc)
 	if (m && m->checked == atomic_load_explicit(&modules->generation, memory_order_relaxed))
 		return m;
 	return find_again(modules, m, pc);
+}
+
+/*
+ * The cache's half-written entries are misses for whoever reads them, another thread too.  It gives
+ * the rule for pc, not the row, which is then one address long.
+ */
+void modules_row(struct modules *modules, uintptr_t pc, struct unwind_row *row)
+{
+	struct unwind_cache cache = { modules->cache, MODULES_CACHE_BITS };
+	uint64_t offset = (uint64_t)atomic_load(&modules->generation) << 48;
+
+	*row = (struct unwind_row){ .start = pc, .end = pc + 1 };
+	if (unwind_cache_find(&cache, pc + offset, &row->rule))
+		return;
+
+	const struct module *m = modules_find(modules, pc);
+
+	if (m)
+		unwind_cfi_find(&m->image, pc, row);
+	unwind_cache_add(&cache, pc + offset,
+			 &(struct unwind_row){ row->start + offset, row->end + offset, row->rule });
 }

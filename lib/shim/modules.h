@@ -23,6 +23,7 @@
 
 #include "shim/trie.h"
 #include "shim/wire.h"
+#include "unwind/cache.h"
 #include "unwind/cfi.h"
 
 struct module {
@@ -33,14 +34,23 @@ struct module {
 	struct unwind_image image;
 };
 
+#define MODULES_CACHE_BITS 14
+
 struct modules {
 	struct wire_segment *segment; /* with modules and text behind it */
 	struct trie *trie;
 	_Atomic uint32_t generation;
-	struct module module[WIRE_MODULES]; /* by id; 0 is none */
+	struct module module[WIRE_MODULES];			  /* by id; 0 is none */
+	struct unwind_cache_entry cache[1 << MODULES_CACHE_BITS]; /* of all threads */
 };
 
 void modules_init(struct modules *modules, struct wire_segment *segment, struct trie *trie);
+
+/*
+ * The row of pc, by its image's CFI; kind NONE without.  Rows are remembered for all threads, by
+ * generation: those of unloaded code are not found any more.
+ */
+void modules_row(struct modules *modules, uintptr_t pc, struct unwind_row *row);
 
 /* NULL: in no image, or in one too many. */
 const struct module *modules_find(struct modules *modules, uintptr_t pc);

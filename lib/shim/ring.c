@@ -54,11 +54,11 @@ static void populate(const struct ring *ring, uint32_t pos)
 		sys_madvise((void *)start, end - start, MADV_POPULATE_WRITE);
 }
 
-/* Room up to the next quarter, or less if the consumer is behind.  False if there is none. */
+/* Room up to the next part, or less if the consumer is behind.  False if there is none. */
 static bool extend(struct ring *ring, uint32_t pos, uint32_t tail)
 {
-	uint32_t size = ring->mask + 1, quarter = size / 4;
-	uint32_t used = pos - tail, step = quarter - (pos & (quarter - 1));
+	uint32_t size = ring->mask + 1, part = pos < size ? size / 16 : size / 4;
+	uint32_t used = pos - tail, step = part - (pos & (part - 1));
 
 	if (used >= size)
 		return false;

@@ -8,6 +8,7 @@
 #include "shim/real.h"
 #include "shim/ring.h"
 #include "shim/sys.h"
+#include "shim/track.h"
 
 enum session_state {
 	SESSION_NEW,
@@ -18,7 +19,8 @@ enum session_state {
 
 static _Atomic uint32_t not_live;
 
-struct session session = { .live = &not_live };
+struct session session;
+_Atomic uint32_t *session_live_word = &not_live;
 
 /* Some part of a sanitizer's run-time library is in the process. */
 extern void __asan_init(void) __attribute__((weak));
@@ -138,7 +140,7 @@ static bool make_live_page(void)
 
 	if (sys_failed(live) || sys_madvise((void *)live, page, MADV_WIPEONFORK))
 		return false;
-	session.live = live;
+	session_live_word = live;
 	return true;
 }
 
@@ -165,9 +167,10 @@ static bool go_live(void)
 		session_off(reason);
 		return false;
 	}
+	session.segment->missed = session.missed;
 	atomic_store(&session.segment->state, WIRE_STATE_LIVE);
 	session.state = SESSION_STARTED;
-	atomic_store(session.live, 1);
+	atomic_store(session_live_word, 1);
 	return true;
 }
 
@@ -189,24 +192,33 @@ bool session_open(const char *path)
 	return false;
 }
 
+/* What the starting thread does meanwhile is not the program's; what others do is. */
+static void count_missed(void)
+{
+	if (session.state == SESSION_STARTING && session.starter != (void *)&self)
+		atomic_fetch_add(&session.missed, 1);
+}
+
 bool session_start(void)
 {
 	uint32_t state = SESSION_NEW;
 
 	if (atomic_load_explicit(&session.state, memory_order_relaxed) != SESSION_NEW ||
-	    !atomic_compare_exchange_strong(&session.state, &state, SESSION_STARTING))
+	    !atomic_compare_exchange_strong(&session.state, &state, SESSION_STARTING)) {
+		count_missed();
 		return session_live();
-	real_find();
-	if (!env_remember()) {
-		session.state = SESSION_OFF;
-		return false;
 	}
-	return session_open(env_heap_path());
+	session.starter = &self;
+	real_find();
+	if (env_remember())
+		return session_open(env_heap_path());
+	session.state = SESSION_OFF;
+	return false;
 }
 
 void session_off(enum wire_reason reason)
 {
-	atomic_store(session.live, 0);
+	atomic_store(session_live_word, 0);
 	session.state = SESSION_OFF;
 	session.segment->reason = reason;
 	session.segment->off_sequence = atomic_load(&session.control->sequence);

@@ -25,9 +25,10 @@
 #define SESSION_SLOTS_LOG2 16 /* slots mapped at a time; no ring is larger */
 
 struct session {
-	_Atomic uint32_t *live;
 	_Atomic uint32_t state; /* enum session_state */
-	int32_t pid;		/* as getpid() has it */
+	_Atomic uint64_t missed;
+	_Atomic(void *) starter; /* some address of the thread that starts it */
+	int32_t pid;		 /* as getpid() has it */
 	struct wire_control *control;
 	struct wire_segment *segment;
 	struct area slots;
@@ -36,10 +37,11 @@ struct session {
 };
 
 extern struct session session;
+extern _Atomic uint32_t *session_live_word;
 
 static inline bool session_live(void)
 {
-	return atomic_load_explicit(session.live, memory_order_relaxed);
+	return atomic_load_explicit(session_live_word, memory_order_relaxed);
 }
 
 /* Starts it if nobody has tried before.  True if it is live.  errno stays as it was. */

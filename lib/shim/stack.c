@@ -4,12 +4,11 @@
 #include "shim/sys.h"
 
 #define PAGE UINT64_C(4096)
-#define PAGES_AT_ONCE 64
 
 /* Deeper by more than that at once is another stack. */
 #define OWN_LEAP (UINT64_C(64) << 20)
-/* Of another stack, this much is looked at. */
-#define OTHER_MOST (UINT64_C(1) << 20)
+/* So much of another stack, between two frames. */
+#define OTHER_LEAP (UINT64_C(1) << 20)
 
 /* Set by ld.so: where the stack pointer was when the program started. */
 extern void *__libc_stack_end __attribute__((weak));
@@ -24,48 +23,13 @@ uint64_t stack_top(void)
 	return top & ~UINT64_C(7);
 }
 
-/* Where process_vm_readv() is refused: at least mapped. */
-static long mapped_pages(uint64_t page, size_t nr)
+uint64_t stack_readable(uint64_t page, uint64_t most)
 {
-	unsigned char vector[1];
-	size_t i;
+	uint64_t size = 0;
 
-	for (i = 0; i < nr; i++)
-		if (sys_mincore((const void *)(page + i * PAGE), PAGE, vector))
-			break;
-	return (long)i;
-}
-
-static long readable_pages(uint64_t page, size_t nr)
-{
-	char bytes[PAGES_AT_ONCE];
-	struct iovec to = { bytes, nr }, from[PAGES_AT_ONCE];
-
-	for (size_t i = 0; i < nr; i++)
-		from[i] = (struct iovec){ (void *)(page + i * PAGE), 1 };
-	long got = sys_read_memory(&to, from, nr);
-
-	if (got >= 0 || got == -SYS_EFAULT)
-		return got < 0 ? 0 : got;
-	return mapped_pages(page, nr);
-}
-
-uint64_t stack_readable(uint64_t address, uint64_t most)
-{
-	uint64_t page = address / PAGE * PAGE, end = page;
-
-	while (end < address + most) {
-		size_t nr = (size_t)((address + most - end + PAGE - 1) / PAGE);
-		long got;
-
-		if (nr > PAGES_AT_ONCE)
-			nr = PAGES_AT_ONCE;
-		got = readable_pages(end, nr);
-		end += (uint64_t)got * PAGE;
-		if ((size_t)got < nr)
-			break;
-	}
-	return end > address ? end - address : 0;
+	while (size < most && sys_readable((const void *)(page + size)))
+		size += PAGE;
+	return size;
 }
 
 /* One frame's array of several MiB is no reason for the walk to end, but the next stack is. */
@@ -80,10 +44,11 @@ static bool extend_own(struct stack *stack, uint64_t sp)
 	return true;
 }
 
+/* Where sp is there is memory. */
 static void find_other(struct stack *stack, uint64_t sp)
 {
 	stack->other_low = sp;
-	stack->other_high = (sp + stack_readable(sp, OTHER_MOST)) & ~UINT64_C(7);
+	stack->other_high = (sp & ~(PAGE - 1)) + PAGE;
 }
 
 void stack_test(struct stack *stack, uint64_t sp)
@@ -98,4 +63,14 @@ void stack_continue(struct stack *stack, uint64_t sp)
 	if (sp - stack->low >= stack->high - stack->low &&
 	    sp - stack->other_low >= stack->other_high - stack->other_low && !extend_own(stack, sp))
 		find_other(stack, sp);
+}
+
+bool stack_extend(struct stack *stack, uint64_t address)
+{
+	uint64_t high = stack->other_high, need = (address & ~(PAGE - 1)) + PAGE - high;
+
+	if (!high || address < high || need > OTHER_LEAP || stack_readable(high, need) < need)
+		return false;
+	stack->other_high = high + need;
+	return true;
 }

@@ -8,10 +8,10 @@
  *		...;				// address is in [sp, top): the read cannot fault
  *
  * A thread's own stack is what lies between sp and its top.  It is tested a page at a time as it
- * gets deeper, and then known.  Any other sp is on a signal stack or a coroutine's: what can be
- *read from there upwards is found out anew for each walk, since such stacks come and go.  Testing
- *lets the kernel do the reading; nothing asks how large the stack is, which libc could not tell
- *without allocating.
+ * gets deeper, and then known.  Any other sp is on a signal stack or a coroutine's: from there
+ * upwards each walk tests anew the pages that it comes to, since such stacks come and go.  Testing
+ * is to let the kernel read, by a system call that no sandbox refuses; nothing asks how large the
+ * stack is, which libc could not tell without allocating.
  */
 #ifndef SHIM_STACK_H
 #define SHIM_STACK_H
@@ -47,21 +47,26 @@ static inline void stack_enter(struct stack *stack, uint64_t sp)
  */
 void stack_continue(struct stack *stack, uint64_t sp);
 
+/* Tests a page of the other stack, if address is on its next one. */
+bool stack_extend(struct stack *stack, uint64_t address);
+
 /* Sets *word to the 8 bytes at address; false if they are not known to be stack.  An unwind_read.
  */
 static inline bool stack_read(void *arg, uint64_t address, uint64_t *word)
 {
-	const struct stack *stack = arg;
+	struct stack *stack = arg;
 
-	if (address % sizeof(*word) ||
-	    (address - stack->low >= stack->high - stack->low &&
-	     address - stack->other_low >= stack->other_high - stack->other_low))
+	if (address % sizeof(*word))
+		return false;
+	if (address - stack->low >= stack->high - stack->low &&
+	    address - stack->other_low >= stack->other_high - stack->other_low &&
+	    !stack_extend(stack, address))
 		return false;
 	*word = *(const volatile uint64_t *)address;
 	return true;
 }
 
-/* How many bytes from address on can be read, up to `most`; in whole pages but for the first. */
-uint64_t stack_readable(uint64_t address, uint64_t most);
+/* How many bytes from `page` on, which is one, can be read, up to `most`. */
+uint64_t stack_readable(uint64_t page, uint64_t most);
 
 #endif

@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -151,16 +150,13 @@ static inline long sys_futex_wake(_Atomic uint32_t *word)
 	return arch_syscall(__NR_futex, (long)word, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
 }
 
-/* Reads our own memory where that might fault.  Returns how many bytes there were before one. */
-static inline long sys_read_memory(struct iovec *to, struct iovec *from, size_t nr_from)
+/* True if the word at address can be read: the kernel fails otherwise, and does nothing. */
+static inline bool sys_readable(const void *address)
 {
-	return arch_syscall(__NR_process_vm_readv, sys_getpid(), (long)to, 1, (long)from,
-			    (long)nr_from, 0);
-}
+	const long no_such_thing_to_do = -1;
 
-static inline long sys_mincore(const void *address, size_t size, unsigned char *vector)
-{
-	return arch_syscall(__NR_mincore, (long)address, (long)size, (long)vector, 0, 0, 0);
+	return arch_syscall(__NR_rt_sigprocmask, no_such_thing_to_do, (long)address, 0,
+			    sizeof(uint64_t), 0, 0) != -SYS_EFAULT;
 }
 
 #endif

@@ -7,14 +7,21 @@
 #define GROW_LOG2 2
 
 /*
- * Open addressing.  An entry is tag << 32 | id.  A full index is followed by a larger, empty one;
- * what is looked for and only found in an older one is entered into the newest.
+ * Open addressing.  Address and parent are in the entry, so that one look decides.  An entry is
+ * taken by its address and valid with its value; who comes in between makes another one.  A full
+ * index is followed by a larger, empty one; what is looked for and only found in an older one is
+ * entered into the newest.
  */
+struct entry {
+	_Atomic uint64_t address; /* 0: free */
+	_Atomic uint64_t value;	  /* parent << 32 | id; 0: not yet */
+};
+
 struct trie_index {
 	struct trie_index *older;
 	uint32_t log2;
 	_Atomic uint32_t count;
-	_Atomic uint64_t entry[];
+	_Alignas(64) struct entry entry[];
 };
 
 static struct trie_index *index_new(struct trie_index *older, uint32_t log2)
@@ -34,13 +41,10 @@ static void index_free(struct trie_index *index)
 	sys_munmap(index, sizeof(*index) + (sizeof(index->entry[0]) << index->log2));
 }
 
+/* The upper bits count.  Of the parent, which is looked up just before, as little as possible. */
 static uint64_t hash(uint32_t parent, uint64_t address)
 {
-	__extension__ unsigned __int128 product =
-		(unsigned __int128)(address ^ UINT64_C(0x9e3779b97f4a7c15)) *
-		((uint64_t)parent * UINT64_C(0xd6e8feb86659fd93) ^ UINT64_C(0xe7037ed1a0b428db));
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
+	return address * UINT64_C(0x9e3779b97f4a7c15) + parent * UINT64_C(0xd6e8feb86659fd93);
 }
 
 static struct wire_node *node(struct trie *trie, uint32_t id)
@@ -50,26 +54,23 @@ static struct wire_node *node(struct trie *trie, uint32_t id)
 	return block ? &block[id & ((1u << TRIE_BLOCK_LOG2) - 1)] : NULL;
 }
 
-static bool is(struct trie *trie, uint32_t id, uint32_t parent, uint64_t address)
-{
-	const struct wire_node *n = node(trie, id);
-
-	return n->address == address && n->parent == parent;
-}
-
-/* The node's entry, or the free one where it would be: *entry tells. */
-static _Atomic uint64_t *probe(struct trie *trie, struct trie_index *index, uint64_t h,
-			       uint32_t parent, uint64_t address, uint64_t *entry)
+/* The id of the node, or 0 and the free entry where it would be. */
+static inline uint32_t probe(struct trie_index *index, uint64_t h, uint32_t parent,
+			     uint64_t address, struct entry **entry)
 {
 	uint32_t mask = (1u << index->log2) - 1;
 
-	for (uint32_t i = (uint32_t)h;; i++) {
-		_Atomic uint64_t *place = &index->entry[i & mask];
+	for (uint32_t i = (uint32_t)(h >> (64 - index->log2));; i++) {
+		*entry = &index->entry[i & mask];
 
-		*entry = atomic_load_explicit(place, memory_order_acquire);
-		if (!*entry ||
-		    (*entry >> 32 == h >> 32 && is(trie, (uint32_t)*entry, parent, address)))
-			return place;
+		uint64_t there = atomic_load_explicit(&(*entry)->address, memory_order_relaxed);
+		if (!there)
+			return 0;
+		if (there != address)
+			continue;
+		uint64_t value = atomic_load_explicit(&(*entry)->value, memory_order_acquire);
+		if (value && value >> 32 == parent)
+			return (uint32_t)value;
 	}
 }
 
@@ -90,22 +91,23 @@ static struct trie_index *grow(struct trie *trie, struct trie_index *index)
 static uint32_t enter(struct trie *trie, uint64_t h, uint32_t parent, uint64_t address, uint32_t id)
 {
 	struct trie_index *index = atomic_load_explicit(&trie->index, memory_order_acquire);
-	uint64_t entry, mine = h >> 32 << 32 | id;
+	uint64_t nothing = 0;
+	struct entry *entry;
+	uint32_t there;
 
 	if (index->count >= 1u << (index->log2 - 1))
 		index = grow(trie, index);
 	if (!index)
 		return 0;
-	for (;;) {
-		_Atomic uint64_t *place = probe(trie, index, h, parent, address, &entry);
-
-		if (entry)
-			return (uint32_t)entry;
-		if (!atomic_compare_exchange_strong(place, &entry, mine))
-			continue;
-		atomic_fetch_add_explicit(&index->count, 1, memory_order_relaxed);
-		return id;
-	}
+	do {
+		nothing = 0;
+		there = probe(index, h, parent, address, &entry);
+		if (there)
+			return there;
+	} while (!atomic_compare_exchange_strong(&entry->address, &nothing, address));
+	atomic_store_explicit(&entry->value, (uint64_t)parent << 32 | id, memory_order_release);
+	atomic_fetch_add_explicit(&index->count, 1, memory_order_relaxed);
+	return id;
 }
 
 bool trie_init(struct trie *trie, int fd, uint64_t at, _Atomic uint32_t *used)
@@ -128,20 +130,31 @@ bool trie_forget(struct trie *trie)
 	return index;
 }
 
-uint32_t trie_find(struct trie *trie, uint32_t parent, uint64_t address)
+/* In an older index, then entered into the newest; 0 if in none. */
+static __attribute__((noinline)) uint32_t find_older(struct trie *trie, struct trie_index *index,
+						     uint64_t h, uint32_t parent, uint64_t address)
 {
-	struct trie_index *newest = atomic_load_explicit(&trie->index, memory_order_acquire);
-	uint64_t h = hash(parent, address), entry;
+	struct entry *entry;
 
-	for (struct trie_index *index = newest; index; index = index->older) {
-		probe(trie, index, h, parent, address, &entry);
-		if (!entry)
-			continue;
-		if (index != newest)
-			enter(trie, h, parent, address, (uint32_t)entry);
-		return (uint32_t)entry;
+	for (; index; index = index->older) {
+		uint32_t id = probe(index, h, parent, address, &entry);
+
+		if (id)
+			return enter(trie, h, parent, address, id);
 	}
 	return 0;
+}
+
+uint32_t trie_find(struct trie *trie, uint32_t parent, uint64_t address)
+{
+	struct trie_index *index = atomic_load_explicit(&trie->index, memory_order_acquire);
+	uint64_t h = hash(parent, address);
+	struct entry *entry;
+	uint32_t id = probe(index, h, parent, address, &entry);
+
+	if (__builtin_expect(id != 0, 1))
+		return id;
+	return find_older(trie, index->older, h, parent, address);
 }
 
 uint32_t trie_add(struct trie *trie, uint32_t parent, uint64_t address, uint32_t module)

@@ -20,12 +20,10 @@ void walk_init(struct walk *walk, struct modules *modules, struct trie *trie, ui
 
 static __attribute__((noinline)) unwind_rule rule_from_cfi(struct walk *walk, uint64_t pc)
 {
-	const struct module *m = modules_find(walk->modules, pc);
 	struct unwind_cache cache = { walk->cache, WALK_CACHE_BITS };
-	struct unwind_row row = { .start = pc, .end = pc + 1 };
+	struct unwind_row row;
 
-	if (m)
-		unwind_cfi_find(&m->image, pc, &row);
+	modules_row(walk->modules, pc, &row);
 	row.rule = unwind_rule_or_chain(row.rule);
 	unwind_cache_add(&cache, pc, &row);
 	return row.rule;
@@ -54,7 +52,6 @@ static void forget_if_changed(struct walk *walk)
 		return;
 	walk->nr = 0;
 	unwind_cache_clear(&cache);
-	memset(walk->known, 0, sizeof(walk->known));
 	walk->generation = generation;
 }
 
@@ -158,38 +155,12 @@ static __attribute__((noinline)) uint32_t new_node(struct walk *walk, uint32_t p
 	return trie_add(walk->trie, parent, address, m ? m->id : WIRE_MODULE_NONE);
 }
 
-static inline struct walk_known *known(struct walk *walk, uint32_t parent, uint64_t address)
-{
-	uint64_t hash = (address ^ (uint64_t)parent << 24) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return &walk->known[hash >> (64 - WALK_KNOWN_BITS)];
-}
-
-static __attribute__((noinline)) uint32_t look_up(struct walk *walk, struct walk_known *k,
-						  uint32_t parent, uint64_t address)
-{
-	uint32_t node = trie_find(walk->trie, parent, address);
-
-	if (!node)
-		node = new_node(walk, parent, address);
-	/* At no time a wrong one: a handler may jump away in between. */
-	k->address = 0;
-	atomic_signal_fence(memory_order_release);
-	k->parent = parent;
-	k->node = node;
-	atomic_signal_fence(memory_order_release);
-	k->address = address;
-	return node;
-}
-
 static inline uint32_t node_of(struct walk *walk, uint32_t parent, const struct walk_frame *frame)
 {
 	uint64_t address = frame->pc | (frame->flags & WALK_EXACT ? WIRE_EXACT_PC : 0);
-	struct walk_known *k = known(walk, parent, address);
+	uint32_t node = trie_find(walk->trie, parent, address);
 
-	if (__builtin_expect(k->address == address && k->parent == parent, 1))
-		return k->node;
-	return look_up(walk, k, parent, address);
+	return __builtin_expect(node != 0, 1) ? node : new_node(walk, parent, address);
 }
 
 /* The parent of a root that was reached, or did not want to be. */

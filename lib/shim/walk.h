@@ -25,8 +25,7 @@
 #include "unwind/cache.h"
 
 #define WALK_FRAMES 16384 /* deeper stacks lose their middle */
-#define WALK_CACHE_BITS 10
-#define WALK_KNOWN_BITS 12
+#define WALK_CACHE_BITS 11
 
 struct walk_frame {
 	uint64_t sp, pc, fp;
@@ -41,12 +40,6 @@ enum {
 	WALK_EXACT = 4,	   /* interrupted here: pc is in no slot */
 };
 
-/* A node found lately. */
-struct walk_known {
-	uint64_t address;
-	uint32_t parent, node;
-};
-
 struct walk {
 	struct modules *modules;
 	struct trie *trie;
@@ -54,7 +47,6 @@ struct walk {
 	struct stack stack;
 	uint32_t nr; /* frames of the last walk */
 	struct unwind_cache_entry cache[1 << WALK_CACHE_BITS];
-	struct walk_known known[1 << WALK_KNOWN_BITS];
 	struct walk_frame frame[WALK_FRAMES];
 };
 
