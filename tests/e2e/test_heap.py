@@ -140,6 +140,8 @@ def test_the_heap_side_works_without_any_perf(runner, programs, tmp_path):
 def valgrind(runner, need, *command, env=None, stdin=None):
     """(program, allocs, frees, bytes) of each image."""
     need.tool("valgrind")
+    for log in runner.folder.glob("vg.*"):
+        log.unlink()
     runner.run("valgrind", "--run-libc-freeres=no", "--run-cxx-freeres=no", "--trace-children=yes",
                "--log-file=vg.%p", *command, env=env, stdin=stdin)
     images = []
@@ -187,6 +189,18 @@ def close(ours, theirs, calls, share):
     return apart
 
 
+def nearly_equal(real, *command, **options):
+    """What hashes addresses differs from run to run, valgrind's too, by a table of 32 KiB at times:
+    one of three pairs of runs must be within 5 calls and 0.1 % of the bytes.  Our images."""
+    for _ in range(3):
+        ours, theirs = real(*command, **options)
+        apart = close(ours, theirs, calls=5, share=0.001)
+        if not apart:
+            break
+    assert not apart
+    return [image[0] for image in ours]
+
+
 @pytest.fixture
 def real(runner, record, need):
     """What valgrind and we say of the images of a command that both ran."""
@@ -232,9 +246,8 @@ def test_totals_of_the_compiler_and_its_children(real, runner):
     source = runner.folder / "x.c"
     source.write_text("#include <stdio.h>\n" + "".join(
         f"int f{i}(int a, char *b) {{ return a * {i} + printf(b, a) % {i + 1}; }}\n" for i in range(50)))
-    ours, theirs = real("/usr/bin/gcc", "-O2", "-c", source, "-o", runner.folder / "x.o")
-    assert [o[0] for o in ours] == ["as", "cc1", "gcc"]
-    assert not close(ours, theirs, calls=5, share=0.001)
+    images = nearly_equal(real, "/usr/bin/gcc", "-O2", "-c", source, "-o", runner.folder / "x.o")
+    assert images == ["as", "cc1", "gcc"]
 
 
 def test_totals_of_python(real, runner):
@@ -247,6 +260,5 @@ for i in range(5000):
 t = "".join(sorted(k + v[0] for k, v in d.items()))
 print(len(t))
 """)
-    ours, theirs = real("/usr/bin/python3", "-I", script,
-                        env={"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"})
-    assert not close(ours, theirs, calls=5, share=0.001)
+    nearly_equal(real, "/usr/bin/python3", "-I", script,
+                 env={"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"})
