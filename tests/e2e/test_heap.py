@@ -219,6 +219,7 @@ def real(runner, record, need):
     return run
 
 
+@pytest.mark.slow
 def test_totals_of_xz(real, runner):
     data = runner.folder / "data"
     data.write_bytes(bytes(i * i % 251 for i in range(300000)))
@@ -226,6 +227,7 @@ def test_totals_of_xz(real, runner):
     assert ours == theirs
 
 
+@pytest.mark.slow
 def test_totals_of_sqlite3(real, runner, need):
     need.tool("sqlite3")
     script = runner.folder / "script.sql"
@@ -241,6 +243,7 @@ def test_totals_of_sqlite3(real, runner, need):
     assert ours == theirs
 
 
+@pytest.mark.slow
 def test_totals_of_the_compiler_and_its_children(real, runner):
     """The driver counts its environment, which valgrind changes; cc1 hashes addresses."""
     source = runner.folder / "x.c"
@@ -250,6 +253,7 @@ def test_totals_of_the_compiler_and_its_children(real, runner):
     assert images == ["as", "cc1", "gcc"]
 
 
+@pytest.mark.slow
 def test_totals_of_python(real, runner):
     """Its dictionaries and sets hash addresses, so that two runs differ, with valgrind too."""
     script = runner.folder / "script.py"

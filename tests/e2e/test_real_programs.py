@@ -3,6 +3,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 # python3's hashes and its allocator are fixed so that two runs do the same.
 FIXED = {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}
 

@@ -395,7 +395,8 @@ def test_a_killed_cprof_leaves_the_program_alone(runner, cprof, programs):
         process.kill()
         # The program finishes normally: it says so.
         assert process.stdout.read() == "done\n"
-    assert len(children) == 1 and not is_running(children[0])
+    # Its end of the pipe is closed a moment before it is gone.
+    assert len(children) == 1 and wait_for(lambda: not is_running(children[0]))
     report = json.loads(runner.cprof_run("report", "--json").stdout)
     assert report["complete"] is False
     assert report["cpu"]["samples"] > 300

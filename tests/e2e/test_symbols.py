@@ -207,6 +207,7 @@ BUILDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", BUILDS)
 def test_chains_files_and_lines_are_those_of_llvm_symbolizer(build, resolve, need, tmp_path):
     need.tool("llvm-symbolizer")
@@ -229,6 +230,7 @@ def debug_file(path):
     return Path(f"/usr/lib/debug/.build-id/{name[:2]}/{name[2:]}.debug")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path, package", [("/lib/x86_64-linux-gnu/libc.so.6", "libc6-dbg"),
                                            ("/usr/bin/python3", "python3-dbg")])
 def test_debug_packages_name_like_llvm_symbolizer(path, package, resolve, need):
@@ -434,6 +436,7 @@ def test_debug_information_of_another_build_is_not_used(link, resolve, tmp_path)
     assert "app.debug is of another build" in frames.reason
 
 
+@pytest.mark.slow
 def test_shared_debug_information_of_dwz(resolve, need, tmp_path):
     need.tool("dwz")
     need.tool("llvm-symbolizer")
@@ -531,6 +534,7 @@ def damaged(data, seed):
     return bytes(copy)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", ["pages", "symbols"])
 def test_damaged_files_cost_their_names_only(program, programs, resolve, runner, record, tmp_path):
     data = (programs / program).read_bytes()
