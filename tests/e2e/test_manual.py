@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""The manual pages say what there is: neither less nor more than `--help`."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+MAN = Path(__file__).resolve().parents[2] / "man"
+# Described once, in cprof(1).
+COMMON = {"--quiet", "--verbose", "--color", "--debug", "--help", "--usage", "--version"}
+
+HELP_ROW = re.compile(r" +(-\w(?:[ =]\S+)?(?:, +--\S+)?|--\S+)(?:  |$)")
+MAN_ITEM = re.compile(r"^\.It (Fl .*)", re.MULTILINE)
+
+
+def commands(run):
+    """The names in the list that `cprof --help` prints."""
+    text = run("--help").stdout
+    listed = text[text.index("usage:"):text.index("example:")]
+    return re.findall(r"^  (\w+)  ", listed, re.MULTILINE)
+
+
+def options_of_help(text):
+    """{"--output": "FILE", "-o": "FILE", "--json": None}; the row that stands for the common ones aside."""
+    options = {}
+    for line in text.splitlines():
+        row = HELP_ROW.match(line)
+        if not row or line.lstrip().startswith("-q -v"):
+            continue
+        names = [re.match(r"(-\w|--[\w-]+)(?:\[?[ =]([^]]+)\]?)?$", name) for name in row[1].split(", ")]
+        argument = next((name[2] for name in names if name[2]), None)
+        options.update({name[1].strip(): argument for name in names})
+    return options
+
+
+def options_of_page(text):
+    """The same of a page: `.It Fl o Ar file , Fl -output Ns = Ns Ar file`."""
+    options = {}
+    for item in MAN_ITEM.findall(text):
+        for name, rest in re.findall(r"Fl (\S+)((?: (?!Fl )\S+)*)", item):
+            argument = re.search(r"Ar (\S+)", rest)
+            options["-" + name] = argument and argument[1]
+    return options
+
+
+def page(name):
+    return (MAN / name).read_text()
+
+
+def common_options():
+    found = options_of_page(page("cprof.1").split(".Pp\nThese options are understood")[1].split(".El")[0])
+    return set(found)
+
+
+def test_every_command_has_a_page_that_cprof_1_refers_to(run):
+    index = page("cprof.1")
+    for command in commands(run):
+        assert (MAN / f"cprof-{command}.1").exists(), command
+        assert f".It Cm {command}" in index and f".Nm cprof Cm {command}" in index, command
+        assert index.count(f".Xr cprof-{command} 1") >= 2, f"{command}: in its paragraph and in SEE ALSO"
+
+
+def test_the_pages_describe_the_options_that_help_lists_and_no_others(run):
+    for command in commands(run):
+        listed = options_of_help(run(command, "--help").stdout)
+        described = options_of_page(page(f"cprof-{command}.1"))
+        assert sorted(described) == sorted(listed), f"cprof-{command}.1 (left) against --help (right)"
+        for name, argument in listed.items():
+            assert bool(described[name]) == bool(argument), f"cprof-{command}.1, {name}: argument or none"
+
+
+def test_help_lists_every_option_that_is_accepted(run):
+    for command in commands(run):
+        accepted = set(re.findall(r"--\w[\w-]*", run(command, "--usage").stdout))
+        listed = {name for name in options_of_help(run(command, "--help").stdout) if name.startswith("--")}
+        assert listed == accepted - COMMON, command
+
+
+def test_a_synopsis_has_no_option_that_the_command_does_not_know(run):
+    for command in commands(run):
+        text = page(f"cprof-{command}.1")
+        synopsis = text.split(".Sh SYNOPSIS")[1].split(".Sh DESCRIPTION")[0]
+        used = {"-" + name for name in re.findall(r"Fl (\S+)", synopsis)} - {"--"}
+        assert used <= set(options_of_help(run(command, "--help").stdout)), command
+
+
+def test_the_options_of_all_commands_are_in_cprof_1():
+    assert COMMON <= common_options()
+
+
+def test_pages_refer_to_pages_that_exist():
+    for path in MAN.iterdir():
+        for name, section in re.findall(r"^\.Xr (cprof\S*) (\d)", path.read_text(), re.MULTILINE):
+            assert (MAN / f"{name}.{section}").exists(), f"{path.name} refers to {name}({section})"
+
+
+@pytest.mark.parametrize("path", sorted(MAN.iterdir()), ids=lambda path: path.name)
+def test_the_page_is_clean_mdoc(runner, need, path):
+    result = runner.run(need.tool("mandoc"), "-T", "lint", "-W", "warning", path)
+    assert result.returncode == 0, result.stdout
