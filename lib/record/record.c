@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "record/aggregate/aggregate.h"
 #include "record/committer.h"
+#include "record/events/event_types.h"
 #include "record/heap/collector.h"
 #include "record/processes.h"
 #include "record/sampler.h"

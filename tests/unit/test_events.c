@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
 #include "arch/perf_regs.h"
 #include "record/events/cpus.h"
-#include "record/events/event_type.h"
+#include "record/events/event_types.h"
 #include "record/events/sampling.h"
 
 static struct event_types types;
@@ -59,6 +61,83 @@ Test(event_types, the_default_list_is_known)
 
 	cr_assert(eq(int, event_types_parse(&types, event_types_default, &err), 0));
 	cr_assert(eq(str, (char *)types.at[0].name, (char *)"cycles"));
+}
+
+/* The only event of the list, or one without a name and the error's code in config. */
+static struct event_type event_of(const char *list)
+{
+	struct error err = ERROR_INIT;
+
+	if (event_types_parse(&types, list, &err) < 0 || types.nr != 1)
+		return (struct event_type){ .config = (uint64_t)err.code };
+	return types.at[0];
+}
+
+Test(event_types, modifiers_say_what_is_counted)
+{
+	struct event_type user = event_of("cpu-cycles:u");
+
+	cr_assert(eq(str, (char *)user.name, (char *)"cycles:u"));
+	cr_assert(user.exclude_kernel && !user.exclude_user);
+	end();
+	cr_assert(event_of("cycles:k").exclude_user);
+	end();
+	cr_assert(not(event_of("cycles:uk").exclude_kernel));
+	end();
+	cr_assert(eq(u64, event_of("cycles:p").config, (uint64_t)ERR_USAGE));
+}
+
+Test(event_types, a_raw_code_is_hexadecimal)
+{
+	struct event_type raw = event_of("r01C2:u");
+
+	cr_assert(eq(u32, raw.type, PERF_TYPE_RAW));
+	cr_assert(eq(u64, raw.config, 0x1c2));
+	cr_assert(raw.exclude_kernel);
+	end();
+	cr_assert(eq(u64, event_of("r").config, (uint64_t)ERR_USAGE));
+	end();
+	cr_assert(eq(u64, event_of("r12345678901234567").config, (uint64_t)ERR_USAGE));
+}
+
+Test(event_types, braces_make_groups)
+{
+	struct error err = ERROR_INIT;
+
+	cr_assert(eq(int, event_types_parse(&types, "cs,{cycles,branches}:u,{faults}", &err), 0));
+	cr_assert(eq(sz, types.nr, 4));
+	cr_assert(eq(u32, types.at[0].group, 0));
+	cr_assert(eq(u32, types.at[1].group, 1));
+	cr_assert(eq(u32, types.at[2].group, 1));
+	cr_assert(eq(u32, types.at[3].group, 2));
+	cr_assert(types.at[2].exclude_kernel && !types.at[3].exclude_kernel);
+	cr_assert(eq(str, (char *)types.at[2].name, (char *)"branches:u"));
+}
+
+Test(event_types, refuses_braces_that_do_not_match)
+{
+	static const char *const bad[] = { "{cycles",	 "cycles}", "{cycles,{cs}}", "{}",
+					   "{cycles}cs", "a/b",	    "{cs}:x",	     "{cycles}," };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct error err = ERROR_INIT;
+
+		cr_expect(eq(int, event_types_parse(&types, bad[i], &err), ERR_USAGE), "%s",
+			  bad[i]);
+		end();
+	}
+}
+
+Test(event_types, the_software_pmu_of_sysfs_is_known)
+{
+	if (access("/sys/bus/event_source/devices/software/type", R_OK))
+		cr_skip_test("no perf events in sysfs");
+	struct event_type type = event_of("software/config=2/u");
+
+	cr_assert(eq(str, (char *)type.name, (char *)"software/config=2/u"));
+	cr_assert(eq(u32, type.type, PERF_TYPE_SOFTWARE));
+	cr_assert(eq(u64, type.config, PERF_COUNT_SW_PAGE_FAULTS));
+	cr_assert(type.exclude_kernel);
 }
 
 static struct perf_event_attr attr_of(const char *name, struct sampling sampling,

@@ -5,11 +5,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/suggest.h"
-#include "base/vec.h"
-#include "record/events/pfm.h"
 
-const char event_types_default[] = "cycles,instructions,branch-misses,cache-misses";
+/* Known to headers since Linux 5.13 only. */
+#define PERF_COUNT_SW_CGROUP_SWITCHES 11
 
 #define HARDWARE(id) .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_##id
 #define SOFTWARE(id) .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_##id
@@ -19,6 +17,18 @@ const char event_types_default[] = "cycles,instructions,branch-misses,cache-miss
 					      PERF_COUNT_HW_CACHE_RESULT_##result << 16
 
 /* clang-format off */
+
+/* What one cache has for one kind of access: name, what of the cache, which cache. */
+#define CACHE_PAIR(accesses, misses, id, op, what, cache)				\
+	{ accesses, "", CACHE(id, op, ACCESS), .rate_divisor = 4, .about = what " " cache },	\
+	{ misses, "", CACHE(id, op, MISS), .rate_divisor = 4, .about = what " " cache ", missed" }
+#define CACHE_PAIRS_PREFETCH(name, id, cache)						\
+	CACHE_PAIR(name "-prefetches", name "-prefetch-misses", id, PREFETCH, "prefetches into", cache)
+#define CACHE_PAIRS_STORE(name, id, cache)						\
+	CACHE_PAIR(name "-stores", name "-store-misses", id, WRITE, "writes to", cache)
+#define CACHE_PAIRS_LOAD(name, id, cache)						\
+	CACHE_PAIR(name "-loads", name "-load-misses", id, READ, "reads of", cache)
+
 static const struct event_type generic[] = {
 	{ "cycles", "cycles", HARDWARE(CPU_CYCLES), .about = "CPU cycles while running" },
 	{ "instructions", "", HARDWARE(INSTRUCTIONS), .about = "instructions retired" },
@@ -38,22 +48,22 @@ static const struct event_type generic[] = {
 	{ "stalled-cycles-backend", "cycles", HARDWARE(STALLED_CYCLES_BACKEND),
 	  .about = "cycles waiting for data or units" },
 
-	{ "L1-dcache-loads", "", CACHE(L1D, READ, ACCESS), .rate_divisor = 4 },
-	{ "L1-dcache-load-misses", "", CACHE(L1D, READ, MISS), .rate_divisor = 4 },
-	{ "L1-dcache-stores", "", CACHE(L1D, WRITE, ACCESS), .rate_divisor = 4 },
-	{ "L1-icache-load-misses", "", CACHE(L1I, READ, MISS), .rate_divisor = 4 },
-	{ "LLC-loads", "", CACHE(LL, READ, ACCESS), .rate_divisor = 4 },
-	{ "LLC-load-misses", "", CACHE(LL, READ, MISS), .rate_divisor = 4 },
-	{ "LLC-stores", "", CACHE(LL, WRITE, ACCESS), .rate_divisor = 4 },
-	{ "LLC-store-misses", "", CACHE(LL, WRITE, MISS), .rate_divisor = 4 },
-	{ "dTLB-loads", "", CACHE(DTLB, READ, ACCESS), .rate_divisor = 4 },
-	{ "dTLB-load-misses", "", CACHE(DTLB, READ, MISS), .rate_divisor = 4 },
-	{ "dTLB-stores", "", CACHE(DTLB, WRITE, ACCESS), .rate_divisor = 4 },
-	{ "dTLB-store-misses", "", CACHE(DTLB, WRITE, MISS), .rate_divisor = 4 },
-	{ "iTLB-loads", "", CACHE(ITLB, READ, ACCESS), .rate_divisor = 4 },
-	{ "iTLB-load-misses", "", CACHE(ITLB, READ, MISS), .rate_divisor = 4 },
-	{ "node-loads", "", CACHE(NODE, READ, ACCESS), .rate_divisor = 4 },
-	{ "node-load-misses", "", CACHE(NODE, READ, MISS), .rate_divisor = 4 },
+	CACHE_PAIRS_LOAD("L1-dcache", L1D, "the level 1 data cache"),
+	CACHE_PAIRS_STORE("L1-dcache", L1D, "the level 1 data cache"),
+	CACHE_PAIRS_PREFETCH("L1-dcache", L1D, "the level 1 data cache"),
+	CACHE_PAIRS_LOAD("L1-icache", L1I, "the level 1 instruction cache"),
+	CACHE_PAIRS_PREFETCH("L1-icache", L1I, "the level 1 instruction cache"),
+	CACHE_PAIRS_LOAD("LLC", LL, "the last level cache"),
+	CACHE_PAIRS_STORE("LLC", LL, "the last level cache"),
+	CACHE_PAIRS_PREFETCH("LLC", LL, "the last level cache"),
+	CACHE_PAIRS_LOAD("dTLB", DTLB, "the TLB for data"),
+	CACHE_PAIRS_STORE("dTLB", DTLB, "the TLB for data"),
+	CACHE_PAIRS_PREFETCH("dTLB", DTLB, "the TLB for data"),
+	CACHE_PAIRS_LOAD("iTLB", ITLB, "the TLB for instructions"),
+	CACHE_PAIRS_LOAD("branch", BPU, "the branch predictor"),
+	CACHE_PAIRS_LOAD("node", NODE, "the memory of this node"),
+	CACHE_PAIRS_STORE("node", NODE, "the memory of this node"),
+	CACHE_PAIRS_PREFETCH("node", NODE, "the memory of this node"),
 
 	{ "cpu-clock", "ns", SOFTWARE(CPU_CLOCK), .about = "time on a CPU, by a timer" },
 	{ "task-clock", "ns", SOFTWARE(TASK_CLOCK), .about = "time on a CPU, per thread" },
@@ -63,6 +73,8 @@ static const struct event_type generic[] = {
 	{ "context-switches", "", SOFTWARE(CONTEXT_SWITCHES),
 	  .about = "switches to another thread" },
 	{ "cpu-migrations", "", SOFTWARE(CPU_MIGRATIONS), .about = "moves to another CPU" },
+	{ "cgroup-switches", "", SOFTWARE(CGROUP_SWITCHES),
+	  .about = "switches to a thread of another cgroup" },
 	{ "alignment-faults", "", SOFTWARE(ALIGNMENT_FAULTS),
 	  .about = "unaligned accesses fixed up by the kernel" },
 	{ "emulation-faults", "", SOFTWARE(EMULATION_FAULTS),
@@ -78,6 +90,11 @@ static const struct {
 	{ "idle-cycles-frontend", "stalled-cycles-frontend" },
 	{ "idle-cycles-backend", "stalled-cycles-backend" },
 	{ "L1-dcache", "L1-dcache-loads" },
+	{ "L1-icache", "L1-icache-loads" },
+	{ "LLC", "LLC-loads" },
+	{ "dTLB", "dTLB-loads" },
+	{ "iTLB", "iTLB-loads" },
+	{ "node", "node-loads" },
 	{ "faults", "page-faults" },
 	{ "cs", "context-switches" },
 	{ "migrations", "cpu-migrations" },
@@ -115,54 +132,4 @@ const struct event_type *event_type_find(const char *name)
 		if (!strcmp(type->name, name))
 			return type;
 	return NULL;
-}
-
-static int unknown(const char *name, struct error *err)
-{
-	const char *names[ARRAY_SIZE(generic)] = { 0 };
-	const char *meant;
-
-	for (size_t i = 0; generic[i].name; i++)
-		names[i] = generic[i].name;
-	error_set(err, ERR_USAGE, "there is no event '%s'", name);
-	meant = suggest(name, names);
-	if (meant)
-		return error_hint(err, "did you mean '%s'?", meant);
-	return error_hint(err, "`cprof list` shows the events of this machine");
-}
-
-static int add(struct event_types *types, const char *name, struct error *err)
-{
-	const struct event_type *known = event_type_find(name);
-	struct event_type type = { 0 };
-
-	if (known)
-		type = *known;
-	else if (pfm_find(&type, name) < 0)
-		return unknown(name, err);
-
-	vec_each(types, other) if (!strcmp(other->name, known ? type.name : name)) return error_set(
-		err, ERR_USAGE, "event '%s' is there twice", name);
-	type.name = xstrdup(known ? type.name : name);
-	vec_push(types, type);
-	return 0;
-}
-
-int event_types_parse(struct event_types *types, const char *list, struct error *err)
-{
-	char *copy = xstrdup(list), *rest = copy, *name;
-	int ret = 0;
-
-	while (!ret && (name = strsep(&rest, ",")))
-		ret = *name ? add(types, name, err)
-			    : error_set(err, ERR_USAGE, "an empty name in the list of events '%s'",
-					list);
-	free(copy);
-	return ret;
-}
-
-void event_types_release(struct event_types *types)
-{
-	vec_each(types, type) free((char *)type->name);
-	vec_free(types);
 }

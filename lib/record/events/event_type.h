@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_type - the events there are names for.
+ * event_type - what can be counted or sampled, and perf's generic names for it.
  *
- *	struct event_types wanted = { 0 };
+ *	const struct event_type *type = event_type_find("cs");
  *
- *	event_types_parse(&wanted, "cycles,instructions", &err);
- *	for (size_t i = 0; i < wanted.nr; i++)
- *		use(wanted.at[i].name, wanted.at[i].type, wanted.at[i].config);
- *	event_types_release(&wanted);
+ *	use(type->name, type->type, type->config);	// "context-switches", PERF_TYPE_SOFTWARE, 3
  *
- * perf's generic names and their usual aliases ("faults", "cs") are always known, and
- * where libpfm is built in the names of the CPU's manual too.  A known name need not be
- * available: that shows when it is opened.
+ * The generic names and their usual aliases ("faults", "cs") are always known.  A known name need
+ * not be available: that shows when it is opened.  All other names are for event_types.h.
  */
 #ifndef RECORD_EVENTS_EVENT_TYPE_H
 #define RECORD_EVENTS_EVENT_TYPE_H
@@ -20,29 +16,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
-
 struct event_type {
 	const char *name;
 	const char *unit; /* of what it counts: "cycles", "ns"; "" for plain counts */
 	uint32_t type;	  /* PERF_TYPE_*, or the number of a PMU */
 	uint64_t config, config1, config2;
+	double scale; /* of a count to the unit; 0 is 1 */
 	/* Sampled at 1/n of the rate asked for, where less detail will do; 0 is 1. */
 	unsigned int rate_divisor;
+	bool exclude_user, exclude_kernel; /* asked for as name:k, name:u */
+	unsigned int group;		   /* in the n-th {...} of its list; 0: in none */
+	bool system_wide;		   /* its PMU belongs to a socket or the machine */
 	const char *about;
 };
-
-struct event_types {
-	struct event_type *at;
-	size_t nr, room;
-};
-
-/* What `cprof record` samples by itself, leader first: "cycles,instructions,...". */
-extern const char event_types_default[];
-
-/* Appends the events of a comma-separated list.  ERR_USAGE for a name that nobody knows. */
-int event_types_parse(struct event_types *types, const char *list, struct error *err);
-void event_types_release(struct event_types *types);
 
 /* The generic event of that name or alias; NULL. */
 const struct event_type *event_type_find(const char *name);

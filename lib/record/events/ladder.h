@@ -23,7 +23,7 @@
 #define RECORD_EVENTS_LADDER_H
 
 #include "record/events/access.h"
-#include "record/events/event_type.h"
+#include "record/events/event_types.h"
 #include "record/events/sampling.h"
 
 enum ladder_state {

@@ -14,12 +14,13 @@ int pfm_find(struct event_type *type, const char *name)
 	    pfm_get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &encoding) !=
 		    PFM_SUCCESS)
 		return ERR_USAGE;
-	*type = (struct event_type){ .unit = "",
-				     .type = attr.type,
+	*type = (struct event_type){ .type = attr.type,
 				     .config = attr.config,
 				     .config1 = attr.config1,
 				     .config2 = attr.config2,
-				     .rate_divisor = 4 };
+				     .rate_divisor = 4,
+				     .exclude_user = attr.exclude_user,
+				     .exclude_kernel = attr.exclude_kernel };
 	return 0;
 }
 

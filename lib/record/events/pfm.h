@@ -5,6 +5,7 @@
 #ifndef RECORD_EVENTS_PFM_H
 #define RECORD_EVENTS_PFM_H
 
+#include "base/error.h"
 #include "record/events/event_type.h"
 
 /* Fills in type and config, not the name.  Negative if there is no such event, or no libpfm. */

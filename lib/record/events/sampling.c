@@ -82,7 +82,8 @@ void sampling_attr(struct perf_event_attr *attr, const struct event_type *type, 
 {
 	common(attr, type, leader);
 	attr->sample_type |= PERF_SAMPLE_IP;
-	attr->exclude_kernel = limits->user_only;
+	attr->exclude_kernel = limits->user_only || type->exclude_kernel;
+	attr->exclude_user = type->exclude_user;
 	if (leader && !event_type_is_software(type))
 		attr->precise_ip = (unsigned int)limits->precise & 3;
 	set_rate(attr, type, sampling);
