@@ -2,9 +2,9 @@
 #include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
@@ -13,14 +13,14 @@
 
 enum { OPTION_DEBUG_DIR = 0x100, OPTION_NO_DEMANGLE };
 
-enum { PATIENCE_MS = 500 }; /* what takes longer shows its progress */
+enum { PATIENCE_NS = 500000000 }; /* what takes longer shows its progress */
 
 struct symbolize_command {
 	struct common_options common;
 	struct symbolize_options options;
 	VEC(const char *) directories;
 	const char *path;
-	struct timespec started;
+	uint64_t started_ns;
 	bool shown;
 };
 
@@ -66,20 +66,11 @@ static const struct argp parser = {
 	.children = options_common,
 };
 
-static bool is_long(const struct timespec *started)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (now.tv_sec - started->tv_sec) * 1000 + (now.tv_nsec - started->tv_nsec) / 1000000 >=
-	       PATIENCE_MS;
-}
-
 static void show_progress(void *context, size_t done, size_t total, const char *module)
 {
 	struct symbolize_command *command = context;
 
-	if (!isatty(STDERR_FILENO) || !is_long(&command->started))
+	if (!isatty(STDERR_FILENO) || clock_now_ns() - command->started_ns < PATIENCE_NS)
 		return;
 	char *name = text_clean(module);
 	fprintf(stderr, "\r\033[Klooking up names: %zu of %zu modules, %s", done, total, name);
@@ -103,7 +94,7 @@ int cmd_symbolize(int argc, char **argv)
 	command.options.debug_directories = command.directories.at;
 	command.options.context = &command;
 	command.options.progress = command.common.quiet ? NULL : show_progress;
-	clock_gettime(CLOCK_MONOTONIC, &command.started);
+	command.started_ns = clock_now_ns();
 
 	int ret = symbolize_file(command.path, &command.options, &err);
 	clear_progress(&command);

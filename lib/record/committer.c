@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/vec.h"
 #include "store/writer.h"
 
@@ -73,10 +74,7 @@ static const struct aggregate_sink sink = {
 
 static int64_t since_start_us(const struct profile_run *run)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec - run->start_monotonic_ns) / 1000;
+	return ((int64_t)clock_now_ns() - run->start_monotonic_ns) / 1000;
 }
 
 static void put_meta(struct committer *committer)

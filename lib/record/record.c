@@ -8,10 +8,10 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "record/aggregate/aggregate.h"
@@ -49,14 +49,6 @@ struct record {
 	int64_t released_ns;			/* when the program began */
 	int64_t cpu_used_us;			/* by us, then */
 };
-
-static int64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static int64_t cpu_used_us(void)
 {
@@ -99,8 +91,8 @@ static void describe(struct record *record)
 		.kernel = record->host.release,
 		.cpu_model = record->cpu_model,
 		.nr_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
-		.start_realtime_us = now_ns(CLOCK_REALTIME) / 1000,
-		.start_monotonic_ns = now_ns(CLOCK_MONOTONIC),
+		.start_realtime_us = (int64_t)clock_ns(CLOCK_REALTIME) / 1000,
+		.start_monotonic_ns = (int64_t)clock_now_ns(),
 		.options = record->config->options,
 		.exit_status = -1,
 		.heap_mode = record->config->heap == RECORD_OFF ? "off" : "exact",
@@ -324,13 +316,13 @@ static int start(struct record *record, struct error *err)
 	record->processes = processes_new(record->aggregate, record->run.start_monotonic_ns,
 					  record->sampler != NULL);
 	processes_start(record->processes, record->launch.pid, record->config->arguments,
-			(uint64_t)now_ns(CLOCK_MONOTONIC));
+			clock_now_ns());
 	if (record->sampler)
 		ret = sampler_start(record->sampler, record->processes, err);
 	if (ret >= 0)
 		ret = committer_start(record->committer, &record->run, err);
 	record->cpu_used_us = cpu_used_us();
-	record->released_ns = now_ns(CLOCK_MONOTONIC);
+	record->released_ns = (int64_t)clock_now_ns();
 	if (ret >= 0)
 		ret = launch_exec(&record->launch, err);
 	return ret;
@@ -373,7 +365,7 @@ static void wait_for_program(struct record *record, struct record_result *result
 static void take_ending(struct record *record, struct record_result *result)
 {
 	int status = record->supervisor.wait_status;
-	int64_t end_ns = now_ns(CLOCK_MONOTONIC);
+	int64_t end_ns = (int64_t)clock_now_ns();
 
 	if (result->left) {
 		result->status = LAUNCH_STATUS_OURS;

@@ -6,9 +6,9 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "object/module.h"
@@ -46,14 +46,6 @@ struct sampler {
 	uint64_t counted_ns;
 	uint64_t nr_damaged;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* --- opening ----------------------------------------------------------------------------------*/
 
@@ -393,7 +385,7 @@ static void read_ring(struct sampler *sampler, struct ring *ring, enum source so
 
 static void read_rings(struct sampler *sampler)
 {
-	merge_round(&sampler->merge, now_ns());
+	merge_round(&sampler->merge, clock_now_ns());
 	for (size_t i = 0; i < sampler->rings.nr; i++)
 		read_ring(sampler, &sampler->rings.side[i], SOURCE_SIDE);
 	for (size_t i = 0; i < sampler->rings.nr; i++)
@@ -517,7 +509,7 @@ static void use_all(struct sampler *sampler)
 
 static void count_now_and_then(struct sampler *sampler)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_now_ns();
 
 	if (now - sampler->counted_ns < COUNT_EVERY_NS)
 		return;

@@ -2,15 +2,8 @@
 #include "stat/run.h"
 
 #include <sys/wait.h>
-#include <time.h>
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
+#include "base/clock.h"
 
 int run_begin(struct run *run, char *const *arguments, struct error *err)
 {
@@ -38,7 +31,7 @@ static void note_end(struct run *run, int status)
 int run_to_end(struct run *run, struct error *err)
 {
 	enum supervise_event event;
-	int64_t start_ns = now_ns();
+	uint64_t start_ns = clock_now_ns();
 	int ret = launch_exec(&run->launch, err);
 
 	if (ret < 0)
@@ -47,7 +40,7 @@ int run_to_end(struct run *run, struct error *err)
 		event = supervise_wait(&run->supervisor, run->launch.pid, -1);
 	while (event == SUPERVISE_COMMIT);
 
-	run->wall_ns = now_ns() - start_ns;
+	run->wall_ns = (int64_t)(clock_now_ns() - start_ns);
 	run->left_running = event == SUPERVISE_LEAVE;
 	if (!run->left_running)
 		note_end(run, run->supervisor.wait_status);

@@ -17,8 +17,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/clock.h"
 #include "record/heap/channel.h"
-#include "record/heap/ticks.h"
 
 struct fake_ring {
 	struct wire_control *control;
@@ -52,7 +52,7 @@ static inline void fake_image(struct fake_image *image, const struct channel *ch
 	if (atomic_load(&control->segments_used) <= index)
 		atomic_store(&control->segments_used, index + 1);
 	image->shared->pid = pid;
-	image->shared->start_ns = monotonic_ns();
+	image->shared->start_ns = clock_now_ns();
 	image->shared->start_sequence = atomic_load(&control->sequence);
 	image->shared->modules_used = image->shared->nodes_used = 1;
 	atomic_store(&image->shared->state, WIRE_STATE_LIVE);

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "record/heap/intake.h"
 
 #define SLEEP_NS UINT64_C(20000000)
@@ -120,7 +121,7 @@ static void resolve(struct heap_collector *c)
 
 static void push_now_and_then(struct heap_collector *c)
 {
-	uint64_t now_ns = monotonic_ns();
+	uint64_t now_ns = clock_now_ns();
 
 	if (now_ns - c->pushed_ns < PUSH_NS)
 		return;
@@ -151,14 +152,6 @@ static void rest(struct heap_collector *c)
 		channel_sleep(&c->channel, SLEEP_NS);
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static void count_totals(struct heap_collector *c)
 {
 	vec_each(&c->intake.images, image)
@@ -167,7 +160,7 @@ static void count_totals(struct heap_collector *c)
 		c->totals.tracked += (*image)->was_tracked;
 	}
 	c->totals.events = c->intake.events;
-	c->totals.cpu_ns = cpu_ns();
+	c->totals.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static void *collect(void *argument)
@@ -223,7 +216,7 @@ int heap_collector_start(struct heap_collector **collector,
 	c->model = heap_model_new();
 	c->frames = frames_new(config->aggregate);
 	intake_init(&c->intake, &c->channel, c->model, c->frames, config->start_ns);
-	c->pushed_ns = monotonic_ns();
+	c->pushed_ns = clock_now_ns();
 	channel_beat(&c->channel, c->pushed_ns);
 	ret = start_thread(c, err);
 	if (ret < 0)

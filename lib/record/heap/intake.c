@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 /* Sites: some hundred microseconds. */
 #define RESOLVE_AT_ONCE 256
 
@@ -38,7 +40,7 @@ void intake_release(struct intake *intake)
 
 static void beat(struct intake *intake)
 {
-	uint64_t now_ns = monotonic_ns();
+	uint64_t now_ns = clock_now_ns();
 
 	if (now_ns - intake->beat_ns < BEAT_NS)
 		return;
@@ -256,7 +258,7 @@ static void remove_segment(struct intake *intake, const struct segment *segment)
 static void end_image(struct intake *intake, struct segment *segment)
 {
 	struct image *image = segment->image;
-	uint64_t now_ns = monotonic_ns();
+	uint64_t now_ns = clock_now_ns();
 
 	flush(intake);
 	image_end(image, now_ns > intake->start_ns ? now_ns - intake->start_ns : 0);
@@ -419,7 +421,7 @@ static bool merge(struct intake *intake, uint64_t below)
 	if (any || !waiting)
 		intake->blocked_ns = 0;
 	else if (!intake->blocked_ns)
-		intake->blocked_ns = monotonic_ns();
+		intake->blocked_ns = clock_now_ns();
 	return any;
 }
 
@@ -433,7 +435,7 @@ static void give_back(struct intake *intake)
 static void lose_patience(struct intake *intake)
 {
 	uint64_t limit_ns = intake_is_pressed(intake) ? PATIENCE_PRESSED_NS : PATIENCE_NS;
-	uint64_t now_ns = monotonic_ns();
+	uint64_t now_ns = clock_now_ns();
 
 	if (now_ns - intake->blocked_ns < limit_ns || intake->patience == IGNORE_NUMBERS)
 		return;

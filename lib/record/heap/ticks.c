@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/heap/ticks.h"
 
-#include <time.h>
+#include "base/clock.h"
 
 /* Long enough for the rate to be known to some parts in 10 000, and to better ones later. */
 #define FIRST_NS 200000
-
-uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* The pair read fastest is the one that was not interrupted. */
 static void pair(uint64_t *clock, uint64_t *ns)
@@ -20,7 +12,7 @@ static void pair(uint64_t *clock, uint64_t *ns)
 	uint64_t best = UINT64_MAX;
 
 	for (int i = 0; i < 3; i++) {
-		uint64_t before = wire_clock(), now_ns = monotonic_ns(),
+		uint64_t before = wire_clock(), now_ns = clock_now_ns(),
 			 took = wire_clock() - before;
 
 		if (took >= best)
@@ -34,7 +26,7 @@ static void pair(uint64_t *clock, uint64_t *ns)
 void ticks_start(struct ticks *ticks)
 {
 	pair(&ticks->first_clock, &ticks->first_ns);
-	while (monotonic_ns() - ticks->first_ns < FIRST_NS)
+	while (clock_now_ns() - ticks->first_ns < FIRST_NS)
 		;
 	ticks_sync(ticks);
 }

@@ -31,6 +31,4 @@ static inline uint64_t ticks_ns(const struct ticks *ticks, uint64_t clock)
 	return ticks->ns + (uint64_t)(int64_t)((double)since * ticks->ns_per_tick);
 }
 
-uint64_t monotonic_ns(void);
-
 #endif

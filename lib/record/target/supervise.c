@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 /*
@@ -18,14 +18,6 @@
  * one request, not two.
  */
 static const uint64_t same_request_ns = 200000000;
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 int supervise_begin(struct supervisor *supervisor, struct error *err)
 {
@@ -62,7 +54,7 @@ static bool has_ended(struct supervisor *supervisor, pid_t pid)
 {
 	if (wait4(pid, &supervisor->wait_status, WNOHANG, &supervisor->usage) != pid)
 		return false;
-	supervisor->ended_ns = now_ns();
+	supervisor->ended_ns = clock_now_ns();
 	return true;
 }
 
@@ -74,7 +66,7 @@ static bool reached_program(const struct signalfd_siginfo *info, pid_t pid)
 /* True: it is the second request. */
 static bool pass_on(struct supervisor *supervisor, const struct signalfd_siginfo *info, pid_t pid)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_now_ns();
 
 	if (reached_program(info, pid))
 		return false;
