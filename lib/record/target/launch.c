@@ -31,6 +31,78 @@ void launch_restore(const struct launch_inheritance *inheritance)
 	sigprocmask(SIG_SETMASK, &inheritance->mask, NULL);
 }
 
+/* --- which file it is -------------------------------------------------------------------------*/
+
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* The errno of executing this path, as far as it shows without doing so; 0: none. */
+static int check_path(const char *path)
+{
+	if (access(path, F_OK) < 0)
+		return errno;
+	return is_directory(path) || access(path, X_OK) < 0 ? EACCES : 0;
+}
+
+/* As execvp() looks: the first that can be executed; what cannot only counts if there is none. */
+static char *find_in_folders(const char *program, int *error)
+{
+	const char *path = getenv("PATH");
+	char *folders = xstrdup(path ? path : "/bin:/usr/bin"), *rest = folders, *folder;
+	char *found = NULL;
+
+	*error = ENOENT;
+	while (!found && (folder = strsep(&rest, ":"))) {
+		char *file = xasprintf("%s/%s", *folder ? folder : ".", program);
+		int why = check_path(file);
+
+		if (!why || why == EACCES)
+			*error = why;
+		if (!why)
+			found = file;
+		else
+			free(file);
+	}
+	free(folders);
+	return found;
+}
+
+/* NULL: *error says why it cannot be executed. */
+static char *find_program(const char *program, int *error)
+{
+	*error = *program ? 0 : ENOENT;
+	if (!*error && strchr(program, '/'))
+		*error = check_path(program);
+	else if (!*error)
+		return find_in_folders(program, error);
+	return *error ? NULL : xstrdup(program);
+}
+
+/* The path of a program that is no script; NULL: it is one, or not there. */
+static char *find_elf(const char *program)
+{
+	static const char magic[] = { 0x7f, 'E', 'L', 'F' };
+	char start[sizeof(magic)] = "";
+	int error;
+	char *path = find_program(program, &error);
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	bool is_elf = fd >= 0 && read(fd, start, sizeof(start)) == sizeof(start) &&
+		      !memcmp(start, magic, sizeof(magic));
+
+	if (fd >= 0)
+		close(fd);
+	if (is_elf)
+		return path;
+	free(path);
+	return NULL;
+}
+
+/* --- starting it ------------------------------------------------------------------------------*/
+
 static void close_end(int *fd)
 {
 	if (*fd >= 0)
@@ -38,8 +110,21 @@ static void close_end(int *fd)
 	*fd = -1;
 }
 
+/* execvpe() would have the shell interpret an ELF file of another kind of CPU.  The errno. */
+static int execute(const struct launch_config *config, const char *elf)
+{
+	char *const *environment = config->environment ? config->environment : environ;
+
+	if (elf)
+		execve(elf, config->arguments, environment);
+	else
+		execvpe(config->arguments[0], config->arguments, environment);
+	return errno;
+}
+
 /* In the child.  Between fork and exec of a process that may have threads: no allocation here. */
-static _Noreturn void become_program(const struct launch_config *config, int release, int report)
+static _Noreturn void become_program(const struct launch_config *config, const char *elf,
+				     int release, int report)
 {
 	int error;
 	char go;
@@ -49,9 +134,7 @@ static _Noreturn void become_program(const struct launch_config *config, int rel
 		_exit(LAUNCH_STATUS_OURS);
 
 	launch_restore(config->inheritance);
-	execvpe(config->arguments[0], config->arguments,
-		config->environment ? config->environment : environ);
-	error = errno;
+	error = execute(config, elf);
 	if (TEMP_FAILURE_RETRY(write(report, &error, sizeof(error))) < 0)
 		_exit(LAUNCH_STATUS_OURS);
 	_exit(LAUNCH_STATUS_CANNOT_EXECUTE);
@@ -60,6 +143,7 @@ static _Noreturn void become_program(const struct launch_config *config, int rel
 int launch_fork(struct launch *launch, const struct launch_config *config, struct error *err)
 {
 	int release[2] = { -1, -1 }, report[2] = { -1, -1 };
+	char *elf = find_elf(config->arguments[0]);
 
 	*launch = (struct launch){ .pid = -1,
 				   .release_fd = -1,
@@ -79,25 +163,19 @@ int launch_fork(struct launch *launch, const struct launch_config *config, struc
 	if (!launch->pid) {
 		close(release[1]);
 		close(report[0]);
-		become_program(config, release[0], report[1]);
+		become_program(config, elf, release[0], report[1]);
 	}
 	log_debug(LOG_TARGET, "%s: pid %d", launch->program, (int)launch->pid);
 	launch->release_fd = release[1];
 	launch->error_fd = report[0];
 	release[1] = report[0] = -1;
 out:
+	free(elf);
 	close_end(&release[0]);
 	close_end(&release[1]);
 	close_end(&report[0]);
 	close_end(&report[1]);
 	return launch->pid < 0 ? err ? err->code : ERR_INTERNAL : 0;
-}
-
-static bool is_directory(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
 /* The words for an exec that failed; env and timeout return the same statuses. */
@@ -123,6 +201,9 @@ static int explain(struct launch *launch, int error, struct error *err)
 		return error_set(err, -error, "%s is a directory, not a program", program);
 
 	error_errno(err, error, "run %s", program);
+	if (error == ENOEXEC)
+		return error_hint(err, "it is damaged, or for another kind of CPU than this kernel "
+				       "runs: see `readelf -h`");
 	if (error == EACCES && is_path && !access(program, F_OK))
 		return error_hint(err,
 				  "it is not executable for you: chmod +x %s, or check the "
@@ -131,43 +212,17 @@ static int explain(struct launch *launch, int error, struct error *err)
 	return -error;
 }
 
-/* The errno of executing this path, as far as it shows without doing so; 0: none. */
-static int check_path(const char *path)
-{
-	if (access(path, F_OK) < 0)
-		return errno;
-	return is_directory(path) || access(path, X_OK) < 0 ? EACCES : 0;
-}
-
-/* As execvp() looks: the first that can be executed; what cannot only counts if there is none. */
-static int check_folders(const char *program)
-{
-	const char *path = getenv("PATH");
-	char *folders = xstrdup(path ? path : "/bin:/usr/bin"), *rest = folders, *folder;
-	int result = ENOENT;
-
-	while (result && (folder = strsep(&rest, ":"))) {
-		char *file = xasprintf("%s/%s", *folder ? folder : ".", program);
-		int error = check_path(file);
-
-		if (!error || error == EACCES)
-			result = error;
-		free(file);
-	}
-	free(folders);
-	return result;
-}
-
 int launch_check(struct launch *launch, const char *program, struct error *err)
 {
-	int error = strchr(program, '/') ? check_path(program) : check_folders(program);
+	int error;
 
+	free(find_program(program, &error));
 	*launch = (struct launch){ .pid = -1,
 				   .release_fd = -1,
 				   .error_fd = -1,
 				   .program = program,
 				   .status = LAUNCH_STATUS_OURS };
-	return error ? explain(launch, *program ? error : ENOENT, err) : 0;
+	return error ? explain(launch, error, err) : 0;
 }
 
 int launch_exec(struct launch *launch, struct error *err)
