@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,25 @@ static void append_reason(struct error *err, int errno_value)
 	size_t length = strlen(err->message);
 
 	snprintf(err->message + length, sizeof(err->message) - length, ": %s", reason);
+}
+
+/* What lifts a limit; "": nothing that the number alone tells. */
+static const char *remedy(int errno_value)
+{
+	switch (errno_value) {
+	case EMFILE:
+		return "raise the limit of open files: ulimit -n 4096";
+	case ENFILE:
+		return "all open files of the machine are in use: sysctl fs.file-max";
+	case EFBIG:
+		return "raise the limit of a file's size: ulimit -f unlimited";
+	case EAGAIN:
+		return "raise the limits of processes (ulimit -u) and of memory (ulimit -v)";
+	case ENOMEM:
+		return "raise the limit of memory (ulimit -v), or free some";
+	default:
+		return "";
+	}
 }
 
 int error_set(struct error *err, int code, const char *format, ...)
@@ -40,7 +60,7 @@ int error_errno(struct error *err, int errno_value, const char *format, ...)
 	vsnprintf(err->message, sizeof(err->message), format, args);
 	va_end(args);
 	append_reason(err, errno_value);
-	err->hint[0] = '\0';
+	snprintf(err->hint, sizeof(err->hint), "%s", remedy(errno_value));
 	err->code = -errno_value;
 	return err->code;
 }

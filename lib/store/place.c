@@ -19,6 +19,8 @@
 
 static int hint_other_file(struct error *err)
 {
+	if (err && err->hint[0])
+		return err->code;
 	return error_hint(err, "choose another file with -o FILE");
 }
 

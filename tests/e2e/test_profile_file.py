@@ -450,7 +450,7 @@ def test_no_room_for_the_profile_is_said_before_the_program_runs(run):
     result = run("record", "--", "echo", "ran", preexec_fn=limited(20))
     assert result.returncode == 125
     assert result.stdout == ""
-    assert "cprof.data" in result.stderr and "File too large" in result.stderr and "-o" in result.stderr
+    assert "cprof.data" in result.stderr and "File too large" in result.stderr and "ulimit -f" in result.stderr
 
 
 def test_no_room_while_the_program_runs_leaves_its_status_and_what_was_kept(runner, programs):

@@ -37,6 +37,16 @@ Test(error, a_new_error_drops_the_old_hint)
 	cr_assert(eq(str, err.hint, (char *)""));
 }
 
+Test(error, says_what_lifts_a_limit)
+{
+	struct error err = ERROR_INIT;
+
+	error_errno(&err, EMFILE, "open %s", "a.out");
+	cr_expect(ne(ptr, strstr(err.hint, "ulimit -n"), NULL));
+	error_errno(&err, ENOENT, "open %s", "a.out");
+	cr_expect(eq(str, err.hint, ""));
+}
+
 Test(error, without_an_error_only_the_code_is_returned)
 {
 	cr_assert(eq(int, error_set(NULL, ERR_FORMAT, "x"), ERR_FORMAT));
