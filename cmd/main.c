@@ -16,6 +16,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/suggest.h"
+#include "base/text.h"
 #include "cmd/version.h"
 
 static const struct command commands[] = {
@@ -31,11 +32,20 @@ static const struct command commands[] = {
 /* The status of the running command for bad usage; argp_err_exit_status is the same for argp. */
 static int usage_status = STATUS_USAGE;
 
+/* Whatever it quotes: names come from the program, paths from anywhere. */
+static void print_line(const char *prefix, const char *line)
+{
+	char *clean = text_clean(line);
+
+	fprintf(stderr, "cprof: %s%s\n", prefix, clean);
+	free(clean);
+}
+
 static void print_message(const char *message, const char *hint)
 {
-	fprintf(stderr, "cprof: %s\n", message);
+	print_line("", message);
 	if (hint && *hint)
-		fprintf(stderr, "cprof: %s\n", hint);
+		print_line("", hint);
 }
 
 int fail(const struct error *err)
@@ -59,7 +69,10 @@ void warn(const char *format, ...)
 
 static void print_log(enum log_domain domain, const char *line)
 {
-	fprintf(stderr, "cprof: %s: %s\n", log_domain_name(domain), line);
+	char prefix[32];
+
+	snprintf(prefix, sizeof(prefix), "%s: ", log_domain_name(domain));
+	print_line(prefix, line);
 }
 
 /* Nothing here may allocate. */

@@ -2,11 +2,10 @@
 #include "record/record.h"
 
 #include <argp.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/auxv.h>
 
 #include "base/alloc.h"
 #include "cmd/cmd.h"
@@ -132,17 +131,28 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
+/* Where this file is; NULL: nothing tells.  Without /proc, as it was started. */
+static char *find_self(void)
+{
+	const char *started_as = (const char *)getauxval(AT_EXECFN);
+	char *self = realpath("/proc/self/exe", NULL);
+
+	return self || !started_as ? self : realpath(started_as, NULL);
+}
+
 /* The shim lies beside cprof where it was built, in a folder of its own where it was installed. */
 static char *find_shim(void)
 {
-	char self[PATH_MAX];
-	ssize_t nr = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *beside, *found;
+	char *self = find_self(), *found = NULL;
 
-	self[nr < 0 ? 0 : nr] = '\0';
-	beside = xasprintf("%.*s/libcprof-heap.so", (int)(strrchr(self, '/') - self), self);
-	found = realpath(beside, NULL);
-	free(beside);
+	if (self) {
+		char *beside =
+			xasprintf("%.*s/libcprof-heap.so", (int)(strrchr(self, '/') - self), self);
+
+		found = realpath(beside, NULL);
+		free(beside);
+	}
+	free(self);
 	return found ? found : realpath(CPROF_LIBDIR "/libcprof-heap.so", NULL);
 }
 

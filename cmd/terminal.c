@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { COLUMNS_MAX = 10000 };
+
 bool terminal_wants_color(FILE *file, enum color_mode color)
 {
 	const char *no_color = getenv("NO_COLOR");
@@ -21,13 +23,23 @@ bool terminal_wants_color(FILE *file, enum color_mode color)
 	return isatty(fileno(file)) && term && strcmp(term, "dumb") != 0;
 }
 
-unsigned int terminal_width(FILE *file)
+/* 0: COLUMNS says nothing that makes sense. */
+static unsigned int columns_wanted(void)
 {
 	const char *columns = getenv("COLUMNS");
+	char *end;
+	long number = columns ? strtol(columns, &end, 10) : 0;
+
+	return number > 0 && number <= COLUMNS_MAX && !*end ? (unsigned int)number : 0;
+}
+
+unsigned int terminal_width(FILE *file)
+{
+	unsigned int columns = columns_wanted();
 	struct winsize size;
 
-	if (columns && atoi(columns) > 0)
-		return (unsigned int)atoi(columns);
+	if (columns)
+		return columns;
 	if (!ioctl(fileno(file), TIOCGWINSZ, &size) && size.ws_col)
 		return size.ws_col;
 	return isatty(fileno(file)) ? 80 : 0;

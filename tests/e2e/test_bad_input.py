@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""Whatever the machine or the user gives it, cprof says what is wrong, once, and the program goes on."""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+HOSTILE = b"\033[31mx\007\xc2\x9b\xff"
+
+
+def shell(runner, script, *arguments, **options):
+    """bash -c, with the arguments as $1, $2, ..."""
+    return runner.run("bash", "-c", script, "bash", *arguments, **options)
+
+
+def harmless(output):
+    """Nothing a terminal would obey, and valid UTF-8."""
+    text = output.decode()
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", text), ascii(text)
+    return text
+
+
+# --- what messages quote -------------------------------------------------------------------------
+
+@pytest.mark.parametrize("arguments", [
+    [HOSTILE], ["record", HOSTILE], ["record", "-o", b"/nowhere/" + HOSTILE, "true"], ["record", b"--" + HOSTILE, "true"],
+    ["record", b"--heap=" + HOSTILE, "true"], ["record", "-F", HOSTILE, "true"], ["record", "-e", HOSTILE, "true"],
+    ["record", b"--debug=" + HOSTILE, "true"], ["report", HOSTILE], ["report", b"./" + HOSTILE], ["symbolize", HOSTILE],
+    ["stat", HOSTILE], ["stat", b"--" + HOSTILE],
+], ids=lambda arguments: " ".join(os.fsencode(a).decode(errors="replace").split("\033")[0] for a in arguments))
+def test_messages_cannot_command_the_terminal(arguments, cprof, tmp_path):
+    result = subprocess.run([cprof, *arguments], cwd=tmp_path, capture_output=True)
+    assert result.returncode in (1, 64, 125, 127)
+    assert "x" in harmless(result.stderr) and result.stdout == b""
+
+
+def test_log_lines_cannot_command_the_terminal(cprof, tmp_path):
+    program = os.fsencode(tmp_path) + b"/" + HOSTILE
+    with open(program, "w") as script:
+        script.write("#!/bin/sh\nexit 5\n")
+    os.chmod(program, 0o755)
+    result = subprocess.run([cprof, "record", "--debug=all", program], cwd=tmp_path, capture_output=True)
+    assert result.returncode == 5
+    assert "target: " in harmless(result.stderr)
+
+
+# --- limits --------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("files", [8, 12, 14, 16, 18, 22])
+def test_too_few_descriptors_are_named_with_what_lifts_the_limit(files, runner, cprof, programs):
+    result = shell(runner, 'ulimit -n "$1"; shift; exec "$@"', files, cprof, "record", "-q", programs / "burn", 20)
+    assert result.returncode in (3, 125), result.stderr
+    assert (result.returncode == 3) == (result.stdout == "done\n")
+    assert "make room" not in result.stderr
+    if result.stderr:
+        assert "ulimit -n" in result.stderr
+    if result.returncode == 125:
+        assert "Too many open files" in result.stderr
+
+
+def test_no_process_for_the_program_is_said_with_the_limit(nobody):
+    result = shell(nobody, 'ulimit -u 0; exec "$@"', nobody.cprof, "record", "touch", "ran")
+    assert result.returncode == 125
+    assert "ulimit -u" in result.stderr
+    assert not (nobody.folder / "ran").exists() and not (nobody.folder / "cprof.data").exists()
+
+
+# --- the environment -----------------------------------------------------------------------------
+
+@pytest.mark.parametrize("columns", ["garbage", "-1", "99999999999999999999", "12x", ""])
+def test_columns_that_make_no_sense_are_none(columns, record, run):
+    record("true")
+    assert run("report", env={"COLUMNS": columns}).stdout == run("report").stdout
+
+
+def test_one_column_is_survived(record, run):
+    record("true")
+    assert run("report", env={"COLUMNS": "1"}).returncode == 0
+
+
+def test_an_empty_environment_is_enough(runner, cprof, programs):
+    result = runner.run("env", "-i", cprof, "record", "-q", programs / "burn", 20)
+    assert (result.returncode, result.stdout, result.stderr) == (3, "done\n", "")
+    result = runner.run("env", "-i", cprof, "report", "--json")
+    report = json.loads(result.stdout)
+    assert result.stderr == "" and report["complete"] and report["heap"]["tracked"]
+
+
+# --- standard streams ----------------------------------------------------------------------------
+
+def test_closed_streams_stay_closed_for_the_program_and_are_no_file_of_ours(runner, cprof):
+    """A profile opened as descriptor 2 would get the messages of the program."""
+    script = 'ls -l /proc/self/fd > fds 2>/dev/null; echo out; echo error >&2; exit 6'
+    result = shell(runner, 'exec "$@" <&- >&- 2>&-', cprof, "record", "sh", "-c", script)
+    assert result.returncode == 6
+    plain = shell(runner, 'exec "$@" <&- >&- 2>&-', "sh", "-c", script.replace("fds", "plain"))
+    assert plain.returncode == 6
+
+    def open_files(name):
+        lines = (runner.folder / name).read_text().splitlines()
+        return [re.sub(r"/proc/\d+/fd", "/proc/N/fd", line.split(" ", 8)[-1].split(":", 1)[-1][3:]).replace(name, "F")
+                for line in lines if "->" in line]
+    assert open_files("fds") == open_files("plain")
+    report = json.loads(runner.cprof_run("report", "--json").stdout)
+    assert report["complete"] and report["exit_status"] == 6
