@@ -150,13 +150,16 @@ $(O)/compile_commands.json: $(O)/flags
 		$(wildcard lib/shim/*.c) >$@
 
 install: all
-	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR) $(DESTDIR)$(MANDIR)/man1
+	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR) $(DESTDIR)$(MANDIR)/man1 \
+		$(DESTDIR)$(MANDIR)/man5
 	$(INSTALL) -m 755 $(cprof) $(DESTDIR)$(BINDIR)/
 	$(INSTALL) -m 755 $(shim) $(DESTDIR)$(LIBDIR)/
 	$(INSTALL) -m 644 $(wildcard man/*.1) $(DESTDIR)$(MANDIR)/man1/
+	$(INSTALL) -m 644 $(wildcard man/*.5) $(DESTDIR)$(MANDIR)/man5/
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/cprof $(DESTDIR)$(LIBDIR)/libcprof-heap.so
-	rm -f $(patsubst man/%,$(DESTDIR)$(MANDIR)/man1/%,$(wildcard man/*.1))
+	rm -f $(patsubst man/%,$(DESTDIR)$(MANDIR)/man1/%,$(wildcard man/*.1)) \
+		$(patsubst man/%,$(DESTDIR)$(MANDIR)/man5/%,$(wildcard man/*.5))
 
 clean:
 	rm -rf build
