@@ -11,14 +11,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
-#include "object/module.h"
+#include "record/counters.h"
 #include "record/events/cpus.h"
 #include "record/events/events.h"
 #include "record/events/ladder.h"
 #include "record/events/perf_open.h"
-#include "record/ring/decode.h"
-#include "record/ring/merge.h"
-#include "record/ring/rings.h"
+#include "record/feed.h"
 #include "record/samples.h"
 
 enum {
@@ -31,9 +29,7 @@ struct sampler {
 	struct access access;
 	struct ladder ladder;
 	struct events *events;
-	struct rings rings;
-	struct merge merge;
-	struct modules modules;
+	struct feed feed;
 	struct samples *samples;
 	struct processes *processes;
 
@@ -42,9 +38,7 @@ struct sampler {
 	int stop_fd; /* an eventfd */
 	struct pollfd *polls;
 	size_t nr_polls;
-	struct map awaited; /* pids whose arguments are not known yet */
 	uint64_t counted_ns;
-	uint64_t nr_damaged;
 };
 
 /* --- opening ----------------------------------------------------------------------------------*/
@@ -109,7 +103,7 @@ static int open_all(struct sampler *sampler, pid_t pid, struct error *err)
 		ret = events_open(&sampler->events, pid, &sampler->ladder, sampling,
 				  &sampler->access, err);
 	if (ret >= 0)
-		ret = rings_open(&sampler->rings, sampler->events, err);
+		ret = feed_open(&sampler->feed, sampler->events, err);
 	if (ret >= 0 && sampler->stop_fd < 0)
 		ret = error_errno(err, errno, "make an eventfd");
 	if (ret >= 0)
@@ -147,10 +141,7 @@ void sampler_close(struct sampler *sampler)
 	if (!sampler)
 		return;
 	samples_free(sampler->samples);
-	merge_release(&sampler->merge);
-	map_release(&sampler->awaited);
-	modules_release(&sampler->modules);
-	rings_close(&sampler->rings);
+	feed_close(&sampler->feed);
 	events_close(sampler->events);
 	ladder_release(&sampler->ladder);
 	if (sampler->stop_fd >= 0)
@@ -162,7 +153,7 @@ void sampler_close(struct sampler *sampler)
 struct sampler_facts sampler_facts(const struct sampler *sampler)
 {
 	return (struct sampler_facts){ .paranoid = sampler->access.paranoid,
-				       .ring_bytes = sampler->rings.data_bytes };
+				       .ring_bytes = sampler->feed.rings.data_bytes };
 }
 
 const char *sampler_reason(const struct sampler *sampler)
@@ -182,260 +173,50 @@ int sampler_module_fd(const struct sampler *sampler, uint32_t profile_module)
 	return module ? module->fd : -1;
 }
 
-/* --- counting ---------------------------------------------------------------------------------*/
+/* --- records ----------------------------------------------------------------------------------*/
 
-static enum profile_status counted_status(const struct events_count *count)
+static void use_sample(struct sampler *sampler, const struct feed_record *record)
 {
-	if (count->coverage >= 0.99)
-		return PROFILE_COUNTED;
-	return count->coverage > 0 ? PROFILE_SCALED : PROFILE_NOT_COUNTED;
-}
-
-static void put_sampled(struct sampler *sampler, uint32_t id, const struct ladder_event *event)
-{
-	const struct sampling *sampling = &sampler->config.sampling;
-	struct events_count count;
-
-	events_count(sampler->events, id, &count);
-	aggregate_event(sampler->config.aggregate,
-			&(struct profile_event){
-				.id = id,
-				.name = event->type->name,
-				.unit = event->type->unit,
-				.substituted_for = event->substituted_for,
-				.reason = event->reason,
-				.status = counted_status(&count),
-				.value = count.value,
-				.coverage = count.coverage,
-				.frequency_hz = sampling->period
-							? 0
-							: sampling_rate_hz(event->type, sampling),
-				.period = sampling->period,
-				.precise = id == 0 ? sampler->ladder.limits.precise : 0,
-			});
-}
-
-static void put_refused(struct sampler *sampler, uint32_t id, const struct ladder_event *event)
-{
-	aggregate_event(sampler->config.aggregate,
-			&(struct profile_event){
-				.id = id,
-				.name = event->type->name,
-				.unit = event->type->unit,
-				.reason = event->reason,
-				.status = event->state == LADDER_NOT_PERMITTED
-						  ? PROFILE_NOT_PERMITTED
-						  : PROFILE_NOT_SUPPORTED,
-			});
-}
-
-/* The program's time on CPUs is counted beside the group, unless it is in there already. */
-static void put_task_clock(struct sampler *sampler, uint32_t id)
-{
-	const struct event_type *clock = event_type_find("task-clock");
-	struct events_count count;
-
-	for (size_t i = 0; i < sampler->ladder.nr; i++)
-		if (!strcmp(sampler->ladder.events[i].type->name, clock->name))
-			return;
-	events_count(sampler->events, sampler->events->nr_events, &count);
-	aggregate_event(sampler->config.aggregate,
-			&(struct profile_event){ .id = id,
-						 .name = clock->name,
-						 .unit = clock->unit,
-						 .status = PROFILE_COUNTED,
-						 .value = count.value,
-						 .coverage = 1 });
-}
-
-static void put_events(struct sampler *sampler)
-{
-	const struct ladder *ladder = &sampler->ladder;
-
-	for (uint32_t i = 0; i < ladder->nr; i++) {
-		if (ladder->events[i].state == LADDER_SAMPLED)
-			put_sampled(sampler, i, &ladder->events[i]);
-		else
-			put_refused(sampler, i, &ladder->events[i]);
-	}
-	put_task_clock(sampler, (uint32_t)ladder->nr);
-}
-
-/* --- reading ----------------------------------------------------------------------------------*/
-
-enum source {
-	SOURCE_SIDE,
-	SOURCE_DATA,
-};
-
-/* The event of a record; -1: not one of the group. */
-static int event_of(const struct sampler *sampler, const struct perf_event_header *header)
-{
-	return events_find(sampler->events, decode_id(header, header->size));
-}
-
-static int decode_entry(const struct sampler *sampler, enum source source,
-			const struct perf_event_header *header, struct decoded *decoded)
-{
-	int event = source == SOURCE_DATA ? event_of(sampler, header) : -1;
-	const struct perf_event_attr *attr =
-		event < 0 ? &sampler->events->side_attr : &sampler->events->attrs[event];
-	const struct decode_layout layout = { .sample_type = attr->sample_type,
-					      .registers = attr->sample_regs_user };
-
-	return decode(decoded, header, header->size, &layout);
-}
-
-static struct module *get_module(struct sampler *sampler, const struct decoded *decoded)
-{
-	const struct decoded_mmap *mmap = &decoded->mmap;
-
-	return module_get(&sampler->modules, &(struct module_request){
-						     .path = mmap->path,
-						     .pid = decoded->pid,
-						     .start = mmap->start,
-						     .end = mmap->end,
-						     .device_major = mmap->device_major,
-						     .device_minor = mmap->device_minor,
-						     .inode = mmap->inode,
-						     .inode_generation = mmap->inode_generation,
-						     .build_id = mmap->build_id,
-						     .build_id_size = mmap->build_id_bytes,
-					     });
-}
-
-/* What had to be asked while the process was still there, not in its turn. */
-struct early {
-	struct module *module;	   /* of a mapping */
-	struct image_facts *facts; /* of an exec, or what could not be known until now */
-};
-
-static struct image_facts *read_facts(int32_t pid)
-{
-	struct image_facts *facts = xcalloc(1, sizeof(*facts));
-
-	image_facts_read(facts, pid);
-	return facts;
-}
-
-/* The arguments show only when the kernel is done with the exec, after it told of it. */
-static struct image_facts *look_at_exec(struct sampler *sampler, int32_t pid)
-{
-	struct image_facts *facts = read_facts(pid);
-
-	if (facts->arguments)
-		map_remove(&sampler->awaited, (uint64_t)pid);
-	else
-		map_set(&sampler->awaited, (uint64_t)pid, 1);
-	return facts;
-}
-
-static struct image_facts *look_again(struct sampler *sampler, int32_t pid)
-{
-	if (!map_find(&sampler->awaited, (uint64_t)pid))
-		return NULL;
-	return look_at_exec(sampler, pid);
-}
-
-static struct early *look_early(struct sampler *sampler, const struct decoded *decoded)
-{
-	bool is_exec = decoded->kind == DECODED_COMM && decoded->comm.is_exec;
-	bool is_code = decoded->kind == DECODED_MMAP && decoded->mmap.executable;
-	struct early *early;
-
-	if (!is_exec && !is_code)
-		return NULL;
-	early = xcalloc(1, sizeof(*early));
-	if (is_exec) {
-		early->facts = look_at_exec(sampler, decoded->pid);
-	} else {
-		early->module = get_module(sampler, decoded);
-		early->facts = look_again(sampler, decoded->pid);
-	}
-	return early;
-}
-
-static void early_free(struct early *early)
-{
-	if (!early)
-		return;
-	if (early->facts)
-		image_facts_release(early->facts);
-	free(early->facts);
-	free(early);
-}
-
-static void read_ring(struct sampler *sampler, struct ring *ring, enum source source)
-{
-	const struct perf_event_header *header;
-
-	while ((header = ring_next(ring))) {
-		struct decoded decoded;
-		struct merge_entry *entry;
-
-		if (decode_entry(sampler, source, header, &decoded) < 0) {
-			sampler->nr_damaged++;
-			continue;
-		}
-		entry = merge_add(&sampler->merge, decoded.time_ns, header, header->size);
-		entry->source = source;
-		entry->context = look_early(sampler, &decoded);
-	}
-}
-
-static void read_rings(struct sampler *sampler)
-{
-	merge_round(&sampler->merge, clock_now_ns());
-	for (size_t i = 0; i < sampler->rings.nr; i++)
-		read_ring(sampler, &sampler->rings.side[i], SOURCE_SIDE);
-	for (size_t i = 0; i < sampler->rings.nr; i++)
-		read_ring(sampler, &sampler->rings.data[i], SOURCE_DATA);
-}
-
-/* --- in order ---------------------------------------------------------------------------------*/
-
-static void use_sample(struct sampler *sampler, const struct decoded *decoded,
-		       const struct merge_entry *entry)
-{
-	int event = event_of(sampler, &entry->header);
+	const struct decoded *decoded = &record->decoded;
 	struct process *process;
 	uint64_t weight;
 	uint32_t thread;
 
-	if (event < 0 || decoded->pid <= 0) /* of the idle task, or gone already */
+	if (record->event < 0 || decoded->pid <= 0) /* of the idle task, or gone already */
 		return;
 	process = processes_at(sampler->processes, decoded->time_ns, decoded->pid);
 	thread = processes_thread(sampler->processes, process, decoded->tid, decoded->time_ns);
-	weight = sampling_period_is_fixed(&sampler->events->attrs[event])
-			 ? sampler->events->attrs[event].sample_period
+	weight = sampling_period_is_fixed(&sampler->events->attrs[record->event])
+			 ? sampler->events->attrs[record->event].sample_period
 			 : decoded->sample.period;
-	samples_add(sampler->samples, process, thread, decoded, (uint32_t)event, weight);
+	samples_add(sampler->samples, process, thread, decoded, (uint32_t)record->event, weight);
 }
 
-static void use_mapping(struct sampler *sampler, const struct decoded *decoded,
-			const struct early *early)
+static void use_mapping(struct sampler *sampler, const struct feed_record *record)
 {
+	const struct decoded *decoded = &record->decoded;
 	struct process *process;
 
-	if (!early)
+	if (!record->module)
 		return;
 	process = processes_at(sampler->processes, decoded->time_ns, decoded->pid);
 	space_map(&process->space, decoded->mmap.start, decoded->mmap.end, decoded->mmap.pgoff,
-		  early->module);
-	if (early->facts)
-		processes_learn(sampler->processes, process, early->facts);
+		  record->module);
+	if (record->facts)
+		processes_learn(sampler->processes, process, record->facts);
 	/* The first code that is mapped is that of the program. */
 	if (!process->has_executable)
 		processes_learn(sampler->processes, process,
-				&(struct image_facts){ .executable = early->module->path });
+				&(struct image_facts){ .executable = record->module->path });
 }
 
-static void use_comm(struct sampler *sampler, const struct decoded *decoded,
-		     const struct early *early)
+static void use_comm(struct sampler *sampler, const struct feed_record *record)
 {
-	if (early)
+	const struct decoded *decoded = &record->decoded;
+
+	if (record->facts)
 		processes_exec(sampler->processes, decoded->time_ns, decoded->pid,
-			       decoded->comm.name, early->facts);
+			       decoded->comm.name, record->facts);
 	else
 		processes_rename(sampler->processes, decoded->time_ns, decoded->pid, decoded->tid,
 				 decoded->comm.name);
@@ -451,39 +232,37 @@ static void use_fork(struct sampler *sampler, const struct decoded *decoded)
 					       .parent_tid = decoded->task.parent_tid });
 }
 
-static void use_lost(struct sampler *sampler, const struct decoded *decoded, enum source source)
+static void use_lost(struct sampler *sampler, const struct feed_record *record)
 {
 	aggregate_quality(sampler->config.aggregate, PROFILE_LOST,
-			  source == SOURCE_DATA
+			  record->is_data
 				  ? PROFILE_LOST_SAMPLES
 				  : "records of processes and mappings dropped by the kernel",
-			  decoded->lost.nr);
+			  record->decoded.lost.nr);
 }
 
-static void use(struct sampler *sampler, const struct merge_entry *entry)
+static void use(struct sampler *sampler, const struct feed_record *record)
 {
-	struct decoded decoded;
+	const struct decoded *decoded = &record->decoded;
 
-	if (decode_entry(sampler, entry->source, &entry->header, &decoded) < 0)
-		return;
-	switch (decoded.kind) {
+	switch (decoded->kind) {
 	case DECODED_SAMPLE:
-		use_sample(sampler, &decoded, entry);
+		use_sample(sampler, record);
 		break;
 	case DECODED_MMAP:
-		use_mapping(sampler, &decoded, entry->context);
+		use_mapping(sampler, record);
 		break;
 	case DECODED_COMM:
-		use_comm(sampler, &decoded, entry->context);
+		use_comm(sampler, record);
 		break;
 	case DECODED_FORK:
-		use_fork(sampler, &decoded);
+		use_fork(sampler, decoded);
 		break;
 	case DECODED_EXIT:
-		processes_exit(sampler->processes, decoded.time_ns, decoded.pid, decoded.tid);
+		processes_exit(sampler->processes, decoded->time_ns, decoded->pid, decoded->tid);
 		break;
 	case DECODED_LOST:
-		use_lost(sampler, &decoded, entry->source);
+		use_lost(sampler, record);
 		break;
 	case DECODED_THROTTLE:
 		aggregate_quality(sampler->config.aggregate, PROFILE_THROTTLED,
@@ -497,14 +276,19 @@ static void use(struct sampler *sampler, const struct merge_entry *entry)
 
 static void use_all(struct sampler *sampler)
 {
-	struct merge_entry *entry;
+	struct feed_record record;
 
-	while ((entry = merge_next(&sampler->merge))) {
-		use(sampler, entry);
-		early_free(entry->context);
-		merge_entry_free(entry);
-	}
-	processes_passed(sampler->processes, sampler->merge.barrier);
+	while (feed_next(&sampler->feed, &record))
+		use(sampler, &record);
+	processes_passed(sampler->processes, feed_passed_ns(&sampler->feed));
+}
+
+static void put_counters(struct sampler *sampler)
+{
+	counters_put(&(struct counters){ .aggregate = sampler->config.aggregate,
+					 .ladder = &sampler->ladder,
+					 .events = sampler->events,
+					 .sampling = &sampler->config.sampling });
 }
 
 static void count_now_and_then(struct sampler *sampler)
@@ -514,7 +298,7 @@ static void count_now_and_then(struct sampler *sampler)
 	if (now - sampler->counted_ns < COUNT_EVERY_NS)
 		return;
 	sampler->counted_ns = now;
-	put_events(sampler);
+	put_counters(sampler);
 }
 
 /* --- the thread -------------------------------------------------------------------------------*/
@@ -536,15 +320,14 @@ static void *sampler_thread(void *context)
 	struct sampler *sampler = context;
 
 	while (wait_for_records(sampler)) {
-		read_rings(sampler);
+		feed_read(&sampler->feed);
 		use_all(sampler);
 		count_now_and_then(sampler);
 	}
 	events_stop(sampler->events);
-	read_rings(sampler);
-	merge_end(&sampler->merge);
+	feed_read_last(&sampler->feed);
 	use_all(sampler);
-	put_events(sampler);
+	put_counters(sampler);
 	return NULL;
 }
 
@@ -553,7 +336,7 @@ int sampler_start(struct sampler *sampler, struct processes *processes, struct e
 	int error;
 
 	sampler->processes = processes;
-	put_events(sampler);
+	put_counters(sampler);
 	error = pthread_create(&sampler->thread, NULL, sampler_thread, sampler);
 	if (error)
 		return error_errno(err, error, "start a thread");
@@ -564,12 +347,11 @@ int sampler_start(struct sampler *sampler, struct processes *processes, struct e
 
 static void tell_damaged(struct sampler *sampler)
 {
-	for (size_t i = 0; i < sampler->rings.nr; i++)
-		sampler->nr_damaged +=
-			sampler->rings.side[i].damaged + sampler->rings.data[i].damaged;
-	if (sampler->nr_damaged)
+	uint64_t nr = feed_damaged(&sampler->feed);
+
+	if (nr)
 		aggregate_quality(sampler->config.aggregate, PROFILE_LOST,
-				  "records of perf that make no sense", sampler->nr_damaged);
+				  "records of perf that make no sense", nr);
 }
 
 /* The kernel does so for the whole machine, and for good, when sampling takes it too long. */
@@ -596,6 +378,7 @@ void sampler_finish(struct sampler *sampler)
 	sampler->is_running = false;
 	tell_damaged(sampler);
 	tell_lowered_rate(sampler);
-	log_debug(LOG_RING, "%llu records, %llu late", (unsigned long long)sampler->merge.nr_added,
-		  (unsigned long long)sampler->merge.nr_late);
+	log_debug(LOG_RING, "%llu records, %llu late",
+		  (unsigned long long)sampler->feed.merge.nr_added,
+		  (unsigned long long)sampler->feed.merge.nr_late);
 }

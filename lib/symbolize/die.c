@@ -3,6 +3,8 @@
 
 #include <dwarf.h>
 
+enum { REFERENCES_MAX = 16 }; /* from one entry to the next; a circle has no end */
+
 static uint32_t small_number(Dwarf_Attribute *attribute)
 {
 	Dwarf_Word value;
@@ -76,15 +78,34 @@ bool die_entry(Dwarf_Die *die, uint64_t *address)
 	return dwarf_entrypc(die, address) == 0;
 }
 
-Dwarf_Die die_origin(Dwarf_Die *die)
+static bool follow(Dwarf_Die *die, unsigned int name)
 {
 	Dwarf_Attribute attribute;
-	Dwarf_Die origin;
+	Dwarf_Die to;
 
-	if (dwarf_attr(die, DW_AT_abstract_origin, &attribute) &&
-	    dwarf_formref_die(&attribute, &origin))
-		return origin;
-	return *die;
+	if (!dwarf_attr(die, name, &attribute) || !dwarf_formref_die(&attribute, &to))
+		return false;
+	*die = to;
+	return true;
+}
+
+Dwarf_Die die_origin(Dwarf_Die *die)
+{
+	Dwarf_Die origin = *die;
+
+	follow(&origin, DW_AT_abstract_origin);
+	return origin;
+}
+
+Dwarf_Die die_declaration(Dwarf_Die *die)
+{
+	Dwarf_Die declaration = *die;
+
+	for (int i = 0; i < REFERENCES_MAX; i++)
+		if (!follow(&declaration, DW_AT_abstract_origin) &&
+		    !follow(&declaration, DW_AT_specification))
+			break;
+	return declaration;
 }
 
 static const char *text(Dwarf_Die *die, unsigned int name)

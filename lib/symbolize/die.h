@@ -40,6 +40,9 @@ bool die_entry(Dwarf_Die *die, uint64_t *address);
  */
 Dwarf_Die die_origin(Dwarf_Die *die);
 
+/* The entry that stands where the function was declared: in its namespace or class. */
+Dwarf_Die die_declaration(Dwarf_Die *die);
+
 /* Fills in symbol, name, file and line, as far as they are known; borrowed from libdw and paths. */
 void die_describe(Dwarf_Die *die, struct function *function, struct paths *paths);
 

@@ -19,6 +19,7 @@
 #include "symbolize/minidebug.h"
 #include "symbolize/paths.h"
 #include "symbolize/plt.h"
+#include "symbolize/qualify.h"
 #include "symbolize/source.h"
 #include "symbolize/symtab.h"
 #include "symbolize/units.h"
@@ -34,6 +35,7 @@ struct elf_source {
 	struct plt plt;
 	struct units units;
 	struct paths paths;
+	struct qualifier qualifier;
 	struct functions *functions;
 	struct map known; /* what names a function (a DIE, a symbol) -> id of the function */
 	VEC(const struct scope *) scopes;
@@ -136,41 +138,81 @@ static char *name_by_symbol(const struct elf_source *elf, Dwarf_Die *die, const 
 	return name;
 }
 
-static uint32_t add_real(struct elf_source *elf, const struct scope *scope, uint64_t address)
+/* Takes the name over, if it is one. */
+static bool take_name(struct function *function, char **text, char *name)
 {
-	Dwarf_Die die = scope->die;
-	struct function function = { 0 };
-	char *by_symbol = NULL;
-	uint32_t id;
+	if (name)
+		function->name = *text = name;
+	return name != NULL;
+}
 
-	die_describe(&die, &function, &elf->paths);
-	if (!is_mangled(function.symbol)) {
-		by_symbol = name_by_symbol(elf, &die, function.name);
-		if (by_symbol)
-			function.symbol = function.name = by_symbol;
-	}
-	id = function.symbol || function.name ? functions_add(elf->functions, &function)
-					      : add_without_dwarf(elf, address);
-	free(by_symbol);
-	return id;
+static char *mangled_only(char *symbol)
+{
+	if (is_mangled(symbol))
+		return symbol;
+	free(symbol);
+	return NULL;
+}
+
+/*
+ * Describes it, and if it has no linkage name, finds the next best: the symbol of the instance (may
+ * be NULL) with code of its own, or the name with what is around it.  *text is to be freed.
+ */
+static void describe(struct elf_source *elf, Dwarf_Die *die, const struct scope *instance,
+		     struct function *function, char **text)
+{
+	Dwarf_Die own = instance ? instance->die : *die;
+	char *symbol;
+
+	*text = NULL;
+	die_describe(die, function, &elf->paths);
+	if (is_mangled(function->symbol))
+		return;
+	symbol = instance ? name_by_symbol(elf, &own, function->name) : NULL;
+	if (own.addr != die->addr)
+		symbol = mangled_only(symbol);
+	if (take_name(function, text, symbol))
+		function->symbol = symbol;
+	else if (!function->symbol && function->name)
+		take_name(function, text, qualify(&elf->qualifier, die, function->name));
 }
 
 /* False if nothing names it: debug information refers to a file that is missing. */
-static bool add_inlined(struct elf_source *elf, const struct scope *scope, uint32_t *id)
+static bool add_described(struct elf_source *elf, Dwarf_Die *die, const struct scope *instance,
+			  uint32_t *id)
+{
+	struct function function = { 0 };
+	char *text;
+
+	describe(elf, die, instance, &function, &text);
+	bool named = function.symbol || function.name;
+	if (named)
+		*id = functions_add(elf->functions, &function);
+	free(text);
+	return named;
+}
+
+static bool add_real(struct elf_source *elf, const struct scope *scope, uint64_t address,
+		     uint32_t *id)
 {
 	Dwarf_Die die = scope->die;
-	struct function function = { 0 };
 
-	die_describe(&die, &function, &elf->paths);
-	if (!function.symbol && !function.name)
-		return false;
-	*id = functions_add(elf->functions, &function);
+	if (!add_described(elf, &die, scope, id))
+		*id = add_without_dwarf(elf, address);
 	return true;
 }
 
-/* All instances of an inlined function share the answer, and all addresses of a real one. */
-static bool function_of(struct elf_source *elf, const struct scope *scope, uint64_t address,
+static bool add_inlined(struct elf_source *elf, struct unit *unit, const struct scope *scope,
 			uint32_t *id)
+{
+	Dwarf_Die die = scope->die, origin = die_origin(&die);
+
+	return add_described(elf, &die, unit_instance(unit, &origin), id);
+}
+
+/* All instances of an inlined function share the answer, and all addresses of a real one. */
+static bool function_of(struct elf_source *elf, struct unit *unit, const struct scope *scope,
+			uint64_t address, uint32_t *id)
 {
 	Dwarf_Die die = scope->die;
 	uintptr_t key = (uintptr_t)(scope->inlined ? die_origin(&die).addr : die.addr);
@@ -180,9 +222,8 @@ static bool function_of(struct elf_source *elf, const struct scope *scope, uint6
 		*id = (uint32_t)*known;
 		return true;
 	}
-	if (!scope->inlined)
-		*id = add_real(elf, scope, address);
-	else if (!add_inlined(elf, scope, id))
+	if (!(scope->inlined ? add_inlined(elf, unit, scope, id)
+			     : add_real(elf, scope, address, id)))
 		return false;
 	map_set(&elf->known, key, *id);
 	return true;
@@ -209,7 +250,7 @@ static void set_line(struct elf_source *elf, struct place *place, const struct u
 	place->line = line;
 }
 
-static void resolve_scopes(struct elf_source *elf, const struct unit *unit, uint64_t address,
+static void resolve_scopes(struct elf_source *elf, struct unit *unit, uint64_t address,
 			   struct chain *chain)
 {
 	uint32_t id;
@@ -220,7 +261,7 @@ static void resolve_scopes(struct elf_source *elf, const struct unit *unit, uint
 
 		if (scope->inlined && chain->at.nr == 0)
 			add_place(chain, add_without_dwarf(elf, address));
-		if (!function_of(elf, scope, address, &id))
+		if (!function_of(elf, unit, scope, address, &id))
 			continue;
 		if (scope->inlined)
 			set_line(elf, vec_last(&chain->at), unit, unit_file(unit, scope->call_file),
@@ -232,7 +273,7 @@ static void resolve_scopes(struct elf_source *elf, const struct unit *unit, uint
 static void elf_resolve(struct source *source, uint64_t address, struct chain *chain)
 {
 	struct elf_source *elf = (struct elf_source *)source;
-	const struct unit *unit = units_find(&elf->units, address);
+	struct unit *unit = units_find(&elf->units, address);
 	const char *file;
 	uint32_t line;
 
@@ -336,6 +377,7 @@ static void elf_close(struct source *source)
 	struct elf_source *elf = (struct elf_source *)source;
 
 	units_close(&elf->units);
+	qualifier_release(&elf->qualifier);
 	paths_release(&elf->paths);
 	plt_release(&elf->plt);
 	symtab_release(&elf->symtab);

@@ -4,15 +4,12 @@
 #include <dwarf.h>
 
 #include "symbolize/die.h"
+#include "symbolize/walk.h"
 
-enum { DEPTH_MAX = 1000 }; /* of nested entries; compilers do not get near it */
-
-struct walk {
+struct reading {
 	struct unit *unit;
 	const struct elf_file *text;
 	uint32_t scope; /* the one being filled */
-	const unsigned char *end;
-	int depth;
 };
 
 bool text_holds(const struct elf_file *text, uint64_t address)
@@ -26,15 +23,17 @@ bool text_holds(const struct elf_file *text, uint64_t address)
 
 static void add_range(void *context, uint64_t start, uint64_t end)
 {
-	struct walk *walk = context;
+	struct reading *reading = context;
 
-	if (text_holds(walk->text, start))
-		segments_add(&walk->unit->segments, start, end, walk->scope);
+	if (text_holds(reading->text, start))
+		segments_add(&reading->unit->segments, start, end, reading->scope);
 }
 
 /* Returns the scope that the entry's children are in. */
-static uint32_t visit(struct walk *walk, Dwarf_Die *die, uint32_t outer)
+static uint32_t visit(void *context, Dwarf_Die *die, uint32_t outer)
 {
+	struct reading *reading = context;
+	struct unit *unit = reading->unit;
 	int tag = dwarf_tag(die);
 	struct die_pcs pcs;
 
@@ -44,86 +43,25 @@ static uint32_t visit(struct walk *walk, Dwarf_Die *die, uint32_t outer)
 	if (!pcs.has_code)
 		return outer;
 
-	walk->scope = (uint32_t)walk->unit->scopes.nr;
-	vec_push(&walk->unit->scopes, (struct scope){
-					      .die = *die,
-					      .outer = outer,
-					      .inlined = tag == DW_TAG_inlined_subroutine,
-					      .call_file = pcs.call_file,
-					      .call_line = pcs.call_line,
-				      });
-	uint32_t scope = walk->scope;
-	die_each_range(die, &pcs, add_range, walk);
+	uint32_t scope = reading->scope = (uint32_t)unit->scopes.nr;
+	vec_push(&unit->scopes, (struct scope){
+					.die = *die,
+					.outer = outer,
+					.inlined = tag == DW_TAG_inlined_subroutine,
+					.call_file = pcs.call_file,
+					.call_line = pcs.call_line,
+				});
+	die_each_range(die, &pcs, add_range, reading);
 	return scope;
-}
-
-/* Where the entries of the unit end, in terms of their addresses in memory; NULL if unknown. */
-static const unsigned char *end_of_unit(Dwarf_Die *die)
-{
-	Dwarf_Off offset = dwarf_dieoffset(die), start = offset - dwarf_cuoffset(die), next;
-	size_t header_size;
-
-	if (dwarf_next_unit(dwarf_cu_getdwarf(die->cu), start, &next, &header_size, NULL, NULL,
-			    NULL, NULL, NULL, NULL) != 0 ||
-	    next < offset)
-		return NULL;
-	return (const unsigned char *)die->addr + (next - offset);
-}
-
-static const unsigned char *walk_children(struct walk *walk, Dwarf_Die *die, uint32_t outer);
-
-/*
- * Visits the entry, its siblings after it, and all below them.  Returns the zero byte that ends
- * the list of siblings, or NULL if that is not known.
- *
- * libdw finds the next sibling by passing over all descendants once more, unless DW_AT_sibling
- * spares it that (gcc writes it, clang and rustc do not): quadratic in the depth.  But where there
- * is no next sibling, dwarf_siblingof() leaves the address of that zero byte, and the parent's next
- * sibling is the byte after it.  Should it not, all is found the slow way.
- */
-static const unsigned char *walk_list(struct walk *walk, const Dwarf_Die *first, uint32_t outer)
-{
-	Dwarf_Die die = *first;
-
-	for (;;) {
-		Dwarf_Die next = { 0 };
-		const unsigned char *end = walk_children(walk, &die, visit(walk, &die, outer));
-
-		if (end && !*end && end + 1 < walk->end) {
-			if (end[1] == 0)
-				return end + 1;
-			next = (Dwarf_Die){ .addr = (void *)(uintptr_t)(end + 1), .cu = die.cu };
-		} else {
-			int status = dwarf_siblingof(&die, &next);
-
-			if (status != 0 || next.addr <= die.addr)
-				return status > 0 ? next.addr : NULL;
-		}
-		die = next;
-	}
-}
-
-static const unsigned char *walk_children(struct walk *walk, Dwarf_Die *die, uint32_t outer)
-{
-	const unsigned char *end = NULL;
-	Dwarf_Die child;
-
-	if (dwarf_haschildren(die) > 0 && walk->depth < DEPTH_MAX &&
-	    dwarf_child(die, &child) == 0) {
-		walk->depth++;
-		end = walk_list(walk, &child, outer);
-		walk->depth--;
-	}
-	return end;
 }
 
 void unit_read(struct unit *unit, const struct elf_file *text)
 {
-	struct walk walk = { .unit = unit, .text = text, .end = end_of_unit(&unit->body) };
+	struct reading reading = { .unit = unit, .text = text };
 
 	unit->read = true;
 	unit->directory = die_directory(&unit->die);
-	walk_children(&walk, &unit->body, SEGMENT_NONE);
+	walk_unit(&unit->body, SEGMENT_NONE, visit, &reading);
 	segments_build(&unit->segments);
 	if (dwarf_getsrclines(&unit->die, &unit->lines, &unit->nr_lines) != 0)
 		unit->nr_lines = 0;
@@ -134,6 +72,7 @@ void unit_read(struct unit *unit, const struct elf_file *text)
 void unit_release(struct unit *unit)
 {
 	vec_free(&unit->scopes);
+	map_release(&unit->instances);
 	segments_release(&unit->segments);
 }
 
@@ -149,6 +88,23 @@ const struct scope *unit_outer(const struct unit *unit, const struct scope *scop
 	if (!scope->inlined || scope->outer == SEGMENT_NONE)
 		return NULL;
 	return &unit->scopes.at[scope->outer];
+}
+
+static void note_instances(struct unit *unit)
+{
+	unit->instances_noted = true;
+	vec_each(&unit->scopes, scope) if (!scope->inlined)
+		map_set(&unit->instances, (uintptr_t)die_origin(&scope->die).addr,
+			(uint64_t)(scope - unit->scopes.at));
+}
+
+const struct scope *unit_instance(struct unit *unit, Dwarf_Die *origin)
+{
+	if (!unit->instances_noted)
+		note_instances(unit);
+
+	const uint64_t *scope = map_find(&unit->instances, (uintptr_t)origin->addr);
+	return scope ? &unit->scopes.at[*scope] : NULL;
 }
 
 static uint64_t address_of(const struct unit *unit, size_t i)

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "object/elf_file.h"
 #include "symbolize/segments.h"
@@ -34,6 +35,8 @@ struct unit {
 	const char *directory; /* that names of files are relative to, or NULL */
 	VEC(struct scope) scopes;
 	struct segments segments;
+	struct map instances; /* what functions with code of their own are instances of -> scope */
+	bool instances_noted;
 	Dwarf_Lines *lines;
 	size_t nr_lines;
 	Dwarf_Files *files;
@@ -49,6 +52,9 @@ void unit_release(struct unit *unit);
 
 const struct scope *unit_find(const struct unit *unit, uint64_t address);
 const struct scope *unit_outer(const struct unit *unit, const struct scope *scope);
+
+/* A function with code of its own that is an instance of what origin describes, or NULL. */
+const struct scope *unit_instance(struct unit *unit, Dwarf_Die *origin);
 
 /* The line of the instruction at the address; false if the unit has none for it. */
 bool unit_line(const struct unit *unit, uint64_t address, const char **file, uint32_t *line);

@@ -25,10 +25,11 @@ CLONE = r"(\.(part|constprop|isra|cold|lto_priv|llvm|localalias|\d+))+$"
 #   clone        llvm shows which part or variant it is: foo.part.0, foo.cold
 #   alias        another symbol of the same address
 #   version      llvm shows "@@GLIBC_2.34", or one that is superseded
+#   scope        llvm shows the bare name of what has no linkage name; we what it is in, too
 #   hidden       llvm shows glibc's internal linkage name (__GI_write) of a call that was inlined
 #   no symbol    llvm takes what is neither a function nor in a section of code (gcc's LTO leaves such)
 #   symbol file  without debug information llvm takes the compilation's name for a file
-CLASSES = {"equal", "clone", "alias", "version", "hidden", "nameless", "no symbol", "symbol file"}
+CLASSES = {"equal", "clone", "alias", "version", "scope", "hidden", "nameless", "no symbol", "symbol file"}
 
 
 def output(*command, **options):
@@ -139,7 +140,7 @@ def llvm_chains(path, addresses):
     return chains
 
 
-def classify_name(ours, theirs, outermost, aliases):
+def classify_name(shown, ours, theirs, outermost, aliases):
     if ours == theirs:
         return "equal" if ours else "nameless"
     plain = theirs.split("@")[0]
@@ -149,6 +150,8 @@ def classify_name(ours, theirs, outermost, aliases):
         return "clone"
     if outermost and any(plain in names and ours in {re.sub(CLONE, "", n) for n in names} for names in aliases):
         return "alias"
+    if f"::{theirs}" in shown or shown.startswith(f"{theirs}("):
+        return "scope"
     if theirs.startswith("__GI_"):
         return "hidden"
     if outermost and re.fullmatch(r"\w+\.c\.[0-9a-f]{8}", theirs):
@@ -165,8 +168,8 @@ def classify(ours, theirs, aliases):
     if len(ours) != len(theirs):
         return {"chain"}
     classes = set()
-    for i, ((_, name, file, line), (llvm_name, llvm_file, llvm_line)) in enumerate(zip(ours, theirs)):
-        classes.add(classify_name(name, llvm_name, i == len(ours) - 1, aliases))
+    for i, ((shown, name, file, line), (llvm_name, llvm_file, llvm_line)) in enumerate(zip(ours, theirs)):
+        classes.add(classify_name(shown, name, llvm_name, i == len(ours) - 1, aliases))
         if not file and not line and len(ours) == 1 and llvm_file and not llvm_line:
             classes.add("symbol file")
         elif (normal(file), line) != (normal(llvm_file), llvm_line):
@@ -251,6 +254,31 @@ def test_demangled_names_are_those_of_llvm(programs, resolve, need):
     names = {raw: name for chain in chains for name, raw, *_ in chain if raw.startswith("_R")}
     shown = output("llvm-cxxfilt", input="\n".join(names)).splitlines()
     assert names and dict(zip(names, shown)) == names
+
+
+SCOPED = {"in_class": "outer::(anonymous namespace)::Table::in_class",
+          "out_of_class": "outer::(anonymous namespace)::Table::out_of_class",
+          "in_local_class": "outer::(anonymous namespace)::Table::out_of_class::Local::in_local_class",
+          "in_anonymous": "outer::(anonymous namespace)::in_anonymous",
+          "in_namespace": "outer::inner::in_namespace",
+          "at_top": "at_top"}
+
+
+@pytest.mark.parametrize("flags", [[], ["-gdwarf-4", "-fdebug-types-section"], ["-flto=1"], ["dwz"]],
+                         ids=["plain", "type units", "LTO", "dwz"])
+def test_inlined_functions_without_a_linkage_name_are_named_with_their_scope(flags, resolve, need, tmp_path):
+    app = tmp_path / "app"
+    make("g++", "-O2", "-g", "-fno-ipa-icf", *(flag for flag in flags if flag != "dwz"), "-o", app,
+         SOURCES / "symbols_scopes.cc", cwd=tmp_path)
+    if "dwz" in flags:
+        need.tool("dwz")
+        make("dwz", app, cwd=tmp_path)
+    start, size = section(app, ".text")
+    chains = resolve(app, range(start, start + size)).at.values()
+    inlined = {name for chain in chains for name, *_ in chain[:-1]}
+    assert set(SCOPED.values()) <= inlined
+    # that it has code of its own elsewhere lends it the name of that, so both are one function
+    assert {name for chain in chains for name, *_ in chain if "twice" in name} == {"outer::inner::twice(int)"}
 
 
 def test_no_demangle_leaves_the_names_of_the_symbol_table(programs, resolve):

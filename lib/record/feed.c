@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/feed.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+
+enum source {
+	SOURCE_SIDE,
+	SOURCE_DATA,
+};
+
+int feed_open(struct feed *feed, const struct events *events, struct error *err)
+{
+	*feed = (struct feed){ .events = events };
+	return rings_open(&feed->rings, events, err);
+}
+
+/* --- what has to be asked at once -------------------------------------------------------------*/
+
+struct early {
+	struct module *module;	   /* of a mapping */
+	struct image_facts *facts; /* of an exec, or what could not be known until now */
+};
+
+static struct module *get_module(struct feed *feed, const struct decoded *decoded)
+{
+	const struct decoded_mmap *mmap = &decoded->mmap;
+
+	return module_get(&feed->modules, &(struct module_request){
+						  .path = mmap->path,
+						  .pid = decoded->pid,
+						  .start = mmap->start,
+						  .end = mmap->end,
+						  .device_major = mmap->device_major,
+						  .device_minor = mmap->device_minor,
+						  .inode = mmap->inode,
+						  .inode_generation = mmap->inode_generation,
+						  .build_id = mmap->build_id,
+						  .build_id_size = mmap->build_id_bytes,
+					  });
+}
+
+static struct image_facts *read_facts(int32_t pid)
+{
+	struct image_facts *facts = xcalloc(1, sizeof(*facts));
+
+	image_facts_read(facts, pid);
+	return facts;
+}
+
+/* The arguments show only when the kernel is done with the exec, after it told of it. */
+static struct image_facts *look_at_exec(struct feed *feed, int32_t pid)
+{
+	struct image_facts *facts = read_facts(pid);
+
+	if (facts->arguments)
+		map_remove(&feed->awaited, (uint64_t)pid);
+	else
+		map_set(&feed->awaited, (uint64_t)pid, 1);
+	return facts;
+}
+
+static struct image_facts *look_again(struct feed *feed, int32_t pid)
+{
+	if (!map_find(&feed->awaited, (uint64_t)pid))
+		return NULL;
+	return look_at_exec(feed, pid);
+}
+
+static struct early *look_early(struct feed *feed, const struct decoded *decoded)
+{
+	bool is_exec = decoded->kind == DECODED_COMM && decoded->comm.is_exec;
+	bool is_code = decoded->kind == DECODED_MMAP && decoded->mmap.executable;
+	struct early *early;
+
+	if (!is_exec && !is_code)
+		return NULL;
+	early = xcalloc(1, sizeof(*early));
+	if (is_exec) {
+		early->facts = look_at_exec(feed, decoded->pid);
+	} else {
+		early->module = get_module(feed, decoded);
+		early->facts = look_again(feed, decoded->pid);
+	}
+	return early;
+}
+
+static void early_free(struct early *early)
+{
+	if (!early)
+		return;
+	if (early->facts)
+		image_facts_release(early->facts);
+	free(early->facts);
+	free(early);
+}
+
+/* --- in ---------------------------------------------------------------------------------------*/
+
+/* The event of a record; -1: not one of the group. */
+static int event_of(const struct feed *feed, enum source source,
+		    const struct perf_event_header *header)
+{
+	if (source != SOURCE_DATA)
+		return -1;
+	return events_find(feed->events, decode_id(header, header->size));
+}
+
+static int decode_entry(const struct feed *feed, int event, const struct perf_event_header *header,
+			struct decoded *decoded)
+{
+	const struct perf_event_attr *attr =
+		event < 0 ? &feed->events->side_attr : &feed->events->attrs[event];
+	const struct decode_layout layout = { .sample_type = attr->sample_type,
+					      .registers = attr->sample_regs_user };
+
+	return decode(decoded, header, header->size, &layout);
+}
+
+static void read_ring(struct feed *feed, struct ring *ring, enum source source)
+{
+	const struct perf_event_header *header;
+
+	while ((header = ring_next(ring))) {
+		struct decoded decoded;
+		struct merge_entry *entry;
+
+		if (decode_entry(feed, event_of(feed, source, header), header, &decoded) < 0) {
+			feed->nr_damaged++;
+			continue;
+		}
+		entry = merge_add(&feed->merge, decoded.time_ns, header, header->size);
+		entry->source = source;
+		entry->context = look_early(feed, &decoded);
+	}
+}
+
+void feed_read(struct feed *feed)
+{
+	merge_round(&feed->merge, clock_now_ns());
+	for (size_t i = 0; i < feed->rings.nr; i++)
+		read_ring(feed, &feed->rings.side[i], SOURCE_SIDE);
+	for (size_t i = 0; i < feed->rings.nr; i++)
+		read_ring(feed, &feed->rings.data[i], SOURCE_DATA);
+}
+
+void feed_read_last(struct feed *feed)
+{
+	feed_read(feed);
+	merge_end(&feed->merge);
+}
+
+/* --- out --------------------------------------------------------------------------------------*/
+
+static void done_with_passed(struct feed *feed)
+{
+	if (!feed->passed)
+		return;
+	early_free(feed->passed->context);
+	merge_entry_free(feed->passed);
+	feed->passed = NULL;
+}
+
+bool feed_next(struct feed *feed, struct feed_record *record)
+{
+	const struct merge_entry *entry;
+	const struct early *early;
+
+	done_with_passed(feed);
+	entry = feed->passed = merge_next(&feed->merge);
+	if (!entry)
+		return false;
+
+	early = entry->context;
+	*record = (struct feed_record){ .event = event_of(feed, entry->source, &entry->header),
+					.is_data = entry->source == SOURCE_DATA,
+					.module = early ? early->module : NULL,
+					.facts = early ? early->facts : NULL };
+	/* It could be decoded when it came in. */
+	decode_entry(feed, record->event, &entry->header, &record->decoded);
+	return true;
+}
+
+uint64_t feed_passed_ns(const struct feed *feed)
+{
+	return feed->merge.barrier;
+}
+
+uint64_t feed_damaged(const struct feed *feed)
+{
+	uint64_t nr = feed->nr_damaged;
+
+	for (size_t i = 0; i < feed->rings.nr; i++)
+		nr += feed->rings.side[i].damaged + feed->rings.data[i].damaged;
+	return nr;
+}
+
+void feed_close(struct feed *feed)
+{
+	done_with_passed(feed);
+	merge_release(&feed->merge);
+	map_release(&feed->awaited);
+	modules_release(&feed->modules);
+	rings_close(&feed->rings);
+}

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""parts - what `bench NAME` can measure: a row of PARTS each.
+
+A part has columns and a function that measures: it gets the Bench (see __main__.py) and returns groups.  A part
+that is a matter of its own gets a file of its own, and a row here.
+"""
+
+from dataclasses import dataclass
+
+import fixed
+from results import Column
+
+
+@dataclass
+class Part:
+    name: str
+    summary: str
+    columns: tuple
+    measure: object
+
+
+PARTS = (
+    Part("overhead", "what recording costs the program, and the profiler itself, on five programs",
+         (Column("wall_s", "wall", "s", ratio=True), Column("cpu_s", "CPU", "s", ratio=True),
+          Column("program_cpu_s", "program's", "s", ratio=True), Column("profiler_cpu_s", "profiler's", "s")),
+         lambda bench: bench.campaign.groups),
+    Part("memory", "resident memory of the program, and of the profiler's largest process",
+         (Column("program_rss", "program", "B", ratio=True), Column("profiler_rss", "profiler", "B")),
+         lambda bench: bench.campaign.groups),
+    Part("disk", "bytes that one run leaves on disk",
+         (Column("disk_bytes", "on disk", "B"),),
+         lambda bench: bench.campaign.groups),
+    Part("report", "from the end of the program to the prompt, and to a report with names",
+         (Column("after_exit_s", "exit to prompt", "s"), Column("report_s", "report", "s"),
+          Column("named_s", "exit to names", "s"), Column("report_rss", "report's memory", "B")),
+         lambda bench: bench.campaign.reports()),
+    Part("fixed", "what it costs to record /bin/true",
+         (Column("wall_s", "wall", "s"), Column("cpu_s", "CPU", "s"), Column("after_exit_s", "exit to prompt", "s"),
+          Column("program_rss", "program", "B"), Column("profiler_rss", "profiler", "B")),
+         fixed.measure),
+)

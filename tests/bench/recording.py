@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""recording - programs run alone and under each profiler, in turn: one campaign, several parts of it shown.
+
+    campaign = Campaign(meter, folder, runs=3)
+    campaign.groups            # measured when first asked for
+    campaign.reports()         # what it takes to print names from the last run's data
+
+A round is one run of each variant (A B C A B C ...), so that what changes on the machine meets them all.
+Profilers that slow a program down ten times and more get a tenth of the work, in a group of their own with its
+own run alone.
+"""
+
+import os
+import shutil
+from functools import cached_property
+
+from measure import Command
+from profilers import ALONE, PROFILERS, Profiler
+from results import Group
+from workloads import FULL, TENTH, TINY, all_workloads
+
+ALONE_PROFILER = Profiler(ALONE, None, (), lambda program, folder: ([], {}), quick=True)
+SIZE_NAMES = {FULL: "", TENTH: ", a tenth", TINY: ", a hundredth"}
+PATIENCE_S = 5       # a report that takes longer is not repeated
+
+
+class Campaign:
+    def __init__(self, meter, folder, runs, quick=False):
+        self.meter, self.folder, self.runs, self.quick = meter, folder, runs, quick
+        self.data = {}      # (group's name, profiler's name) -> (profiler, program, folder of the last run)
+
+    @cached_property
+    def groups(self):
+        groups = []
+        for workload in all_workloads(self.folder):
+            if self.quick and not workload.quick:
+                continue
+            fast = [p for p in PROFILERS if not p.slow and (p.quick or not self.quick)]
+            groups.append(self._measure(workload, TINY if self.quick else FULL, fast))
+            if not self.quick:
+                groups.append(self._measure(workload, TENTH, [p for p in PROFILERS if p.slow]))
+        return groups
+
+    def _measure(self, workload, size, profilers):
+        group = Group(workload.name + SIZE_NAMES[size], workload.description, base=ALONE)
+        profilers = [ALONE_PROFILER, *profilers]
+        for profiler in profilers:
+            why = workload.missing() or profiler.missing()
+            if why:
+                group.refuse(profiler.name, why)
+        for _ in range(self.runs):
+            for profiler in profilers:
+                if profiler.name not in group.notes:
+                    self._run(group, workload, size, profiler)
+        return group
+
+    def _run(self, group, workload, size, profiler):
+        folder = os.path.join(self.folder, f"{group.name} {profiler.name}".replace(" ", "-").replace("/", "-"))
+        shutil.rmtree(folder, ignore_errors=True)
+        os.mkdir(folder)
+        before, variables = profiler.wrap(workload.program, folder)
+        run = self.meter.run(Command([*before, workload.program, *workload.arguments[size]], workload.program, folder,
+                                     {**workload.environment, **variables}, workload.drive.get(size)))
+        if run.status != 0 or run.wall_s is None:
+            group.refuse(profiler.name, f"status {run.status}: {last_line(run.stderr)}")
+            return
+        figures = dict(vars(run))
+        figures["disk_bytes"] = data_bytes(folder) if profiler.side else None
+        if profiler.side:
+            self.data[group.name, profiler.name] = (profiler, workload, folder)
+        group.add(profiler.name, figures)
+
+    def reports(self):
+        """Groups like those of the campaign, with the time from the end of the program to the end of a report."""
+        groups = []
+        for measured in self.groups:
+            group = Group(measured.name, measured.description)
+            for name in measured.runs:
+                if name != ALONE:
+                    self._report(group, measured, name)
+            groups.append(group)
+        return groups
+
+    def _report(self, group, measured, name):
+        if not measured.runs[name]:
+            group.refuse(name, measured.notes[name])
+            return
+        profiler, workload, folder = self.data[group.name, name]
+        if not profiler.reports:
+            group.refuse(name, profiler.no_report)
+        for kind, command in profiler.reports:
+            variant = name if len(profiler.reports) == 1 else f"{name}, {kind}"
+            for recorded in measured.runs[name]:
+                run = self.meter.run(Command(command(workload.program, folder), workload.program, folder))
+                if run.status != 0:
+                    group.refuse(variant, f"status {run.status}: {last_line(run.stderr)}")
+                    break
+                prompt_s = recorded["after_exit_s"]
+                group.add(variant, {"after_exit_s": prompt_s, "report_s": run.wall_s, "report_rss": run.total_rss,
+                                    "named_s": run.wall_s + prompt_s if prompt_s is not None else None})
+                if run.wall_s > PATIENCE_S:
+                    break
+
+
+def last_line(text):
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1].strip()[:100] if lines else "no message"
+
+
+def data_bytes(folder):
+    return sum(entry.stat().st_size for entry in os.scandir(folder) if entry.is_file() and entry.name != "stderr")

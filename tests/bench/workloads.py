@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""workloads - the programs that are recorded, in three sizes: full, a tenth for slow profilers, tiny for --quick."""
+
+import glob
+import os
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass, field
+
+FULL, TENTH, TINY = "full", "tenth", "tiny"
+STARTUP_S = 60
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+@dataclass
+class Workload:
+    name: str
+    description: str
+    program: str                              # the file that is executed
+    arguments: dict                           # size -> list
+    environment: dict = field(default_factory=dict)
+    drive: dict = field(default_factory=dict) # size -> load to put on it, see measure.Command
+    needs: tuple = ()
+    quick: bool = False
+
+    def missing(self):
+        absent = [need for need in (self.program, *self.needs) if not shutil.which(need)]
+        return f"not there: {', '.join(absent)}" if absent else None
+
+
+def all_workloads(folder):
+    """folder: for input files that some need, for as long as they are used."""
+    return [allocating(), computing(), python(), compiler(folder), redis(folder)]
+
+
+def sizes(full, tenth, tiny):
+    return {FULL: full, TENTH: tenth, TINY: tiny}
+
+
+def built(name):
+    return os.path.join(os.path.abspath(os.environ.get("PROGRAMS", "build/release/programs")), name)
+
+
+def allocating():
+    return Workload("alloc", "2,000,000 malloc/free pairs, 15 deep, 100,000 blocks live", built("bench_alloc"),
+                    sizes(["2000000"], ["200000"], ["20000"]), quick=True)
+
+
+def computing():
+    return Workload("cpu", "calls, floating point, a sort; no frame pointers", built("bench_cpu"),
+                    sizes(["2000"], ["200"], ["20"]))
+
+
+def python():
+    interpreter = os.path.realpath("/usr/bin/python3")
+    script = os.path.join(HERE, "json_work.py")
+    return Workload("python3", "json.dumps and json.loads, PYTHONMALLOC=malloc", interpreter,
+                    sizes([script, "40"], [script, "4"], [script, "1"]), {"PYTHONMALLOC": "malloc"})
+
+
+def compiler(folder):
+    """The compiler proper on the demo program, preprocessed."""
+    found = sorted(glob.glob("/usr/lib/gcc/*/*/cc1plus"))
+    program = found[-1] if found else "cc1plus"
+    source = os.path.join(HERE, "..", "programs", "demo.cc")
+    text, empty = os.path.join(folder, "demo.ii"), os.path.join(folder, "empty.ii")
+    if found:
+        subprocess.run(["g++", "-E", source, "-o", text], check=True)
+        open(empty, "w").close()
+    options = ["-quiet", "-O2", "-o", "/dev/null"]
+    return Workload("cc1plus", "g++ -O2 of a program with the standard library's headers", program,
+                    sizes([*options, text], ["-quiet", "-fsyntax-only", text], [*options, empty]), needs=("g++",))
+
+
+def redis(folder):
+    socket = os.path.join(folder, "redis.sock")
+    arguments = ["--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--daemonize", "no"]
+    return Workload("redis-server", "redis-benchmark: set, get, lpush, lpop, mset; wall: the benchmark's",
+                    shutil.which("redis-server") or "redis-server", sizes(arguments, arguments, arguments),
+                    drive={size: lambda process, n=n: redis_load(process, socket, n)
+                           for size, n in sizes(60000, 6000, 1000).items()},
+                    needs=("redis-benchmark", "redis-cli"), quick=True)
+
+
+def redis_load(process, socket, requests):
+    """The time that the requests took, or None if the server did not come up or left in the middle."""
+    deadline = time.monotonic() + STARTUP_S
+    cli = ["redis-cli", "-s", socket]
+    while subprocess.run([*cli, "ping"], capture_output=True).stdout != b"PONG\n":
+        if has_ended(process) or time.monotonic() > deadline:
+            return None
+        time.sleep(0.02)
+    start = time.monotonic()
+    done = subprocess.run(["redis-benchmark", "-s", socket, "-q", "-n", str(requests),
+                           "-t", "set,get,lpush,lpop,mset"], capture_output=True)
+    load_s = time.monotonic() - start
+    subprocess.run([*cli, "shutdown", "nosave"], capture_output=True)
+    return None if done.returncode else load_s
+
+
+def has_ended(process):
+    """Without waiting for it: its resource usage is for the meter."""
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
