@@ -16,6 +16,7 @@ from statistics import median
 from measure import Meter
 from parts import PARTS
 from profilers import cprof_path
+from progress import progress
 from recording import Campaign
 from results import CSV_HEADER, csv_rows, print_table
 
@@ -84,6 +85,7 @@ def measure(bench, parts, writer):
     for part in parts:
         start = time.monotonic()
         groups = part.measure(bench)
+        progress()
         print(f"\n{part.name}: {part.summary}")
         print_table(part.columns, groups, sys.stdout)
         print_noise(groups)

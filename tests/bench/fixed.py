@@ -6,6 +6,7 @@ import shutil
 
 from measure import Command
 from profilers import ALONE, PROFILERS, Profiler
+from progress import progress
 from recording import ALONE_PROFILER, last_line
 from results import Group
 
@@ -26,6 +27,7 @@ def measure(bench):
     for _ in range(1 if bench.quick else bench.runs * PROBES):
         for profiler in profilers:
             if profiler.name not in group.notes:
+                progress(f"{PROGRAM}: {profiler.name}")
                 run_once(bench, group, profiler)
     return [group]
 

@@ -16,6 +16,7 @@ from functools import cached_property
 
 from measure import Command
 from profilers import ALONE, PROFILERS, Profiler
+from progress import progress
 from results import Group
 from workloads import FULL, TENTH, TINY, all_workloads
 
@@ -48,9 +49,10 @@ class Campaign:
             why = workload.missing() or profiler.missing()
             if why:
                 group.refuse(profiler.name, why)
-        for _ in range(self.runs):
+        for number in range(self.runs):
             for profiler in profilers:
                 if profiler.name not in group.notes:
+                    progress(f"{group.name}, run {number + 1} of {self.runs}: {profiler.name}")
                     self._run(group, workload, size, profiler)
         return group
 
@@ -91,6 +93,7 @@ class Campaign:
         for kind, command in profiler.reports:
             variant = name if len(profiler.reports) == 1 else f"{name}, {kind}"
             for recorded in measured.runs[name]:
+                progress(f"{group.name}: {variant}")
                 run = self.meter.run(Command(command(workload.program, folder), workload.program, folder))
                 if run.status != 0:
                     group.refuse(variant, f"status {run.status}: {last_line(run.stderr)}")

@@ -89,6 +89,20 @@ def test_the_options_of_all_commands_are_in_cprof_1():
     assert COMMON <= common_options()
 
 
+def test_the_domains_of_debug_are_in_cprof_1(run):
+    known = re.search(r"known are: (.*)", run("record", "--debug=no-such-domain", "true").stderr)[1].split(", ")
+    described = page("cprof.1").split(".It Fl -debug")[1].split(".It")[0]
+    assert {word for word in re.findall(r"[a-z]+", described) if word in known} == set(known)
+
+
+def test_the_variables_that_are_read_are_in_cprof_1():
+    sources = [path for folder in ("cmd", "lib") for path in (MAN.parent / folder).rglob("*.c")
+               if "shim" not in path.parts]
+    read = {name for path in sources for name in re.findall(r'\bgetenv\("(\w+)"\)', path.read_text())}
+    assert read
+    assert not read - set(re.findall(r"\w+", " ".join(re.findall(r"^\.(?:It )?Ev (.*)", page("cprof.1"), re.MULTILINE))))
+
+
 def test_pages_refer_to_pages_that_exist():
     for path in MAN.iterdir():
         for name, section in re.findall(r"^\.Xr (cprof\S*) (\d)", path.read_text(), re.MULTILINE):
