@@ -11,9 +11,9 @@ enum source {
 	SOURCE_DATA,
 };
 
-int feed_open(struct feed *feed, const struct events *events, struct error *err)
+int feed_open(struct feed *feed, const struct events *events, const char *shim, struct error *err)
 {
-	*feed = (struct feed){ .events = events };
+	*feed = (struct feed){ .events = events, .shim = shim };
 	return rings_open(&feed->rings, events, err);
 }
 
@@ -42,18 +42,18 @@ static struct module *get_module(struct feed *feed, const struct decoded *decode
 					  });
 }
 
-static struct image_facts *read_facts(int32_t pid)
+static struct image_facts *read_facts(const struct feed *feed, int32_t pid)
 {
 	struct image_facts *facts = xcalloc(1, sizeof(*facts));
 
-	image_facts_read(facts, pid);
+	image_facts_read(facts, pid, feed->shim);
 	return facts;
 }
 
 /* The arguments show only when the kernel is done with the exec, after it told of it. */
 static struct image_facts *look_at_exec(struct feed *feed, int32_t pid)
 {
-	struct image_facts *facts = read_facts(pid);
+	struct image_facts *facts = read_facts(feed, pid);
 
 	if (facts->arguments)
 		map_remove(&feed->awaited, (uint64_t)pid);

@@ -5,7 +5,7 @@
  *	struct feed feed = { 0 };
  *	struct feed_record record;
  *
- *	feed_open(&feed, events, &err);
+ *	feed_open(&feed, events, shim, &err);
  *	for (;;) {
  *		feed_read(&feed);			// what is in the rings
  *		while (feed_next(&feed, &record))	// what may pass
@@ -38,6 +38,7 @@
 
 struct feed {
 	const struct events *events;
+	const char *shim;
 	struct rings rings;
 	struct merge merge;
 	struct modules modules;	    /* of all mappings; open until feed_close() */
@@ -54,7 +55,8 @@ struct feed_record {
 	const struct image_facts *facts; /* of an exec, or what did not show until now; NULL */
 };
 
-int feed_open(struct feed *feed, const struct events *events, struct error *err);
+/* shim: as for image_facts_read(). */
+int feed_open(struct feed *feed, const struct events *events, const char *shim, struct error *err);
 void feed_close(struct feed *feed);
 
 void feed_read(struct feed *feed);

@@ -4,7 +4,7 @@
  *
  *	struct image_facts facts;
  *
- *	image_facts_read(&facts, pid);		// at once: the process may be gone soon
+ *	image_facts_read(&facts, pid, shim);	// at once: the process may be gone soon
  *	use(facts.executable, facts.arguments);
  *	image_facts_release(&facts);
  */
@@ -21,7 +21,8 @@ struct image_facts {
 	char *untracked_reason; /* why its heap cannot be accounted; NULL: no reason is known */
 };
 
-void image_facts_read(struct image_facts *facts, int32_t pid);
+/* shim: the path of libcprof-heap.so; NULL: nothing preloads it. */
+void image_facts_read(struct image_facts *facts, int32_t pid, const char *shim);
 void image_facts_release(struct image_facts *facts);
 
 #endif

@@ -17,6 +17,9 @@ struct image {
 	int32_t said_parent_pid; /* by its hello; 0: nothing */
 };
 
+static const char not_loaded[] = "libcprof-heap.so was not loaded: LD_PRELOAD was taken out of its "
+				 "environment, or its loader ignores it";
+
 struct processes {
 	pthread_mutex_t lock; /* of images; the rest belongs to the thread of perf's records */
 	struct aggregate *aggregate;
@@ -402,6 +405,22 @@ uint32_t processes_thread(struct processes *processes, struct process *process, 
 	return thread->row.id;
 }
 
+/* Its hello may have come already, and takes the reason away when it comes. */
+void processes_executed(struct processes *processes, const struct image_facts *facts)
+{
+	struct image *image;
+
+	pthread_mutex_lock(&processes->lock);
+	image = processes->images.at[0];
+	if (!image->executed) {
+		set_text(&image->row.executable, facts->executable);
+		set_text(&image->row.untracked_reason,
+			 facts->untracked_reason ? facts->untracked_reason : not_loaded);
+		publish(processes, image);
+	}
+	pthread_mutex_unlock(&processes->lock);
+}
+
 /* --- the heap side ----------------------------------------------------------------------------*/
 
 void processes_passed(struct processes *processes, uint64_t time_ns)
@@ -556,8 +575,7 @@ static const char *why_untracked(const struct image *image, bool has_executed_la
 		return "ran only between fork and exec";
 	if (!image->executed)
 		return "forked without exec: the heap of such a process is not followed yet";
-	return "libcprof-heap.so was not loaded: LD_PRELOAD was taken out of its environment, or "
-	       "its loader ignores it";
+	return not_loaded;
 }
 
 static const char *image_name(const struct image *image)

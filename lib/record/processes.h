@@ -78,6 +78,9 @@ uint32_t processes_thread(struct processes *processes, struct process *process, 
 
 void processes_passed(struct processes *processes, uint64_t time_ns);
 
+/* Without perf's records: the program itself is executed now. */
+void processes_executed(struct processes *processes, const struct image_facts *facts);
+
 /* --- the heap side: these may be called by another thread -------------------------------------*/
 
 struct process_hello {

@@ -18,6 +18,7 @@
 #include "record/committer.h"
 #include "record/events/event_types.h"
 #include "record/heap/collector.h"
+#include "record/image_facts.h"
 #include "record/processes.h"
 #include "record/sampler.h"
 #include "record/target/environment.h"
@@ -309,6 +310,16 @@ static int open_program(struct record *record, struct error *err)
 	return judge_sides(record, err);
 }
 
+/* What the records of an exec would tell. */
+static void look_at_program(struct record *record)
+{
+	struct image_facts facts;
+
+	image_facts_read(&facts, record->launch.pid, record->config->shim);
+	processes_executed(record->processes, &facts);
+	image_facts_release(&facts);
+}
+
 static int start(struct record *record, struct error *err)
 {
 	int ret = 0;
@@ -325,6 +336,8 @@ static int start(struct record *record, struct error *err)
 	record->released_ns = (int64_t)clock_now_ns();
 	if (ret >= 0)
 		ret = launch_exec(&record->launch, err);
+	if (ret >= 0 && !record->sampler)
+		look_at_program(record);
 	return ret;
 }
 

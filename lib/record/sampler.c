@@ -103,7 +103,7 @@ static int open_all(struct sampler *sampler, pid_t pid, struct error *err)
 		ret = events_open(&sampler->events, pid, &sampler->ladder, sampling,
 				  &sampler->access, err);
 	if (ret >= 0)
-		ret = feed_open(&sampler->feed, sampler->events, err);
+		ret = feed_open(&sampler->feed, sampler->events, sampler->config.shim, err);
 	if (ret >= 0 && sampler->stop_fd < 0)
 		ret = error_errno(err, errno, "make an eventfd");
 	if (ret >= 0)

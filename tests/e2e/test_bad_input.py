@@ -61,6 +61,19 @@ def test_too_few_descriptors_are_named_with_what_lifts_the_limit(files, runner, 
         assert "Too many open files" in result.stderr
 
 
+def test_too_little_address_space_for_the_heap_side_is_said(runner, cprof, programs):
+    result = shell(runner, 'ulimit -v 300000; exec "$@"', cprof, "record", "-q", programs / "burn", 200)
+    assert result.returncode == 3, result.stderr
+    assert "no heap figures" in result.stderr and "ulimit -v" in result.stderr
+    report = json.loads(runner.cprof_run("report", "--json").stdout)
+    assert "address space" in report["heap"]["reason"] and report["cpu"]["samples"] > 0
+
+
+def test_too_little_address_space_in_the_program_is_said(record, programs):
+    profile = record("bash", "-c", 'ulimit -v 10000; exec "$@"', "bash", programs / "burn", 10, status=3)
+    assert "ulimit -v" in profile.sql("SELECT untracked_reason FROM process WHERE image = 1")[0][0]
+
+
 def test_no_process_for_the_program_is_said_with_the_limit(nobody):
     result = shell(nobody, 'ulimit -u 0; exec "$@"', nobody.cprof, "record", "touch", "ran")
     assert result.returncode == 125
@@ -106,3 +119,21 @@ def test_closed_streams_stay_closed_for_the_program_and_are_no_file_of_ours(runn
     assert open_files("fds") == open_files("plain")
     report = json.loads(runner.cprof_run("report", "--json").stdout)
     assert report["complete"] and report["exit_status"] == 6
+
+
+# --- file systems --------------------------------------------------------------------------------
+
+def in_own_mounts(runner, script, *arguments, **options):
+    """shell() where mounts are not those of others."""
+    if runner.run("unshare", "-m", "true").returncode:
+        pytest.skip("unshare -m is refused here")
+    return runner.run("unshare", "-m", "bash", "-c", script, "bash", *arguments, **options)
+
+
+def test_without_proc_the_cpu_side_works(runner, cprof, programs):
+    result = in_own_mounts(runner, 'umount -l /proc && exec "$@"', cprof, "record", "-q", programs / "burn", 300)
+    assert result.returncode == 3 and result.stdout == "done\n", result.stderr
+    assert "no heap figures" in result.stderr and "mount -t proc" in result.stderr
+    report = json.loads(runner.cprof_run("report", "--json").stdout)
+    assert {"seventy", "thirty"} <= {f["name"] for f in report["cpu"]["functions"]}
+    assert "/proc/" in report["heap"]["reason"]

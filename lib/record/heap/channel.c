@@ -32,20 +32,51 @@ static int make_file(struct error *err)
 	return fd;
 }
 
+static int map_control(struct channel *channel, struct error *err)
+{
+	channel->control = channel_map(channel, 0, WIRE_CONTROL_BYTES, PROT_READ | PROT_WRITE);
+	return channel->control
+		       ? 0
+		       : error_errno(err, errno, "map the memory to share with the program");
+}
+
+/* What each process that takes part will need. */
+static int check_room(const struct channel *channel, struct error *err)
+{
+	void *segment = channel_map(channel, wire_segment_at(0), WIRE_SEGMENT_BYTES, PROT_READ);
+
+	if (!segment)
+		return error_errno(err, errno,
+				   "address space for memory to share with the program");
+	munmap(segment, WIRE_SEGMENT_BYTES);
+	return 0;
+}
+
+/* The path by which the program gets to it. */
+static int find_path(struct channel *channel, struct error *err)
+{
+	channel->path = xasprintf("/proc/%d/fd/%d", (int)getpid(), channel->fd);
+	if (!access(channel->path, F_OK))
+		return 0;
+	error_errno(err, errno, "memory to share with the program: %s", channel->path);
+	return error_hint(err, "mount /proc: mount -t proc proc /proc");
+}
+
 int channel_open(struct channel *channel, unsigned int ring_log2, struct error *err)
 {
 	*channel = (struct channel){ .fd = make_file(err) };
 	if (channel->fd < 0)
 		return channel->fd;
 
-	channel->control = channel_map(channel, 0, WIRE_CONTROL_BYTES, PROT_READ | PROT_WRITE);
-	if (!channel->control) {
-		int ret = error_errno(err, errno, "map the memory to share with the program");
-
+	int ret = map_control(channel, err);
+	if (ret >= 0)
+		ret = check_room(channel, err);
+	if (ret >= 0)
+		ret = find_path(channel, err);
+	if (ret < 0) {
 		channel_close(channel);
 		return ret;
 	}
-	channel->path = xasprintf("/proc/%d/fd/%d", (int)getpid(), channel->fd);
 	wire_init(channel->control, (int32_t)getpid(), ring_log2 ? ring_log2 : RING_LOG2);
 	return 0;
 }

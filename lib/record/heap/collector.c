@@ -43,7 +43,8 @@ static const char *reason_text(uint32_t reason)
 		[WIRE_REASON_FOREIGN_MALLOC] =
 			"the executable has a malloc of its own, which cannot be interposed",
 		[WIRE_REASON_NO_MALLOC] = "no malloc was found to pass calls on to",
-		[WIRE_REASON_NO_MEMORY] = "the shared memory could not be mapped",
+		[WIRE_REASON_NO_MEMORY] = "the shared memory could not be mapped: too little "
+					  "address space (ulimit -v)",
 		[WIRE_REASON_NO_RINGS] = "more threads than can be tracked",
 		[WIRE_REASON_NO_FORK_GUARD] = "this kernel cannot wipe memory in forked children",
 	};

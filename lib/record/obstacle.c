@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/obstacle.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "base/alloc.h"
+#include "object/elf_file.h"
+
+/* --- what it is -------------------------------------------------------------------------------*/
+
+/* The loader works in "secure" mode then and takes no LD_PRELOAD with a path. */
+static bool is_privileged(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return false;
+	if (st.st_mode & S_ISUID && st.st_uid != getuid())
+		return true;
+	if (st.st_mode & S_ISGID && st.st_mode & S_IXGRP && st.st_gid != getgid())
+		return true;
+	return getuid() && fgetxattr(fd, "security.capability", NULL, 0) > 0;
+}
+
+static const char *look_into_file(int fd)
+{
+	struct elf_file elf = { 0 };
+	const char *reason = NULL;
+
+	if (is_privileged(fd))
+		return "set-uid, set-gid or with capabilities: its loader takes no LD_PRELOAD";
+	if (elf_file_read(&elf, fd, NULL) < 0)
+		return NULL;
+	if (elf.machine != ARCH_ELF_MACHINE || !elf.is_64)
+		reason = "a program for another kind of CPU than cprof";
+	else if (!elf.has_interpreter)
+		reason = "static executable: there is no loader that takes LD_PRELOAD";
+	elf_file_release(&elf);
+	return reason;
+}
+
+static const char *look_into_executable(int32_t pid)
+{
+	char path[32];
+	const char *reason = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		reason = look_into_file(fd);
+	else if (errno == EACCES)
+		reason = "set-uid, set-gid, with capabilities or not readable: perf does not "
+			 "follow it and its loader takes no LD_PRELOAD";
+	if (fd >= 0)
+		close(fd);
+	return reason;
+}
+
+/* --- where it is ------------------------------------------------------------------------------*/
+
+/* It has a root or mounts of its own. */
+static bool has_no_file(int32_t pid, const char *file)
+{
+	char *path = xasprintf("/proc/%d/root%s", (int)pid, file);
+	bool missing = access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR);
+
+	free(path);
+	return missing && !access(file, F_OK);
+}
+
+static bool is_in_another_namespace(int32_t pid, const char *kind)
+{
+	char own[32], its[32];
+	struct stat here, there;
+
+	snprintf(own, sizeof(own), "/proc/self/ns/%s", kind);
+	snprintf(its, sizeof(its), "/proc/%d/ns/%s", (int)pid, kind);
+	return !stat(own, &here) && !stat(its, &there) &&
+	       (here.st_ino != there.st_ino || here.st_dev != there.st_dev);
+}
+
+static bool is_short_of_addresses(int32_t pid)
+{
+	struct rlimit limit;
+
+	return !prlimit(pid, RLIMIT_AS, NULL, &limit) && limit.rlim_cur != RLIM_INFINITY;
+}
+
+static const char *look_around(int32_t pid, const char *shim)
+{
+	if (has_no_file(pid, shim))
+		return "libcprof-heap.so is not in its file system (chroot, container)";
+	if (is_in_another_namespace(pid, "user"))
+		return "in another user namespace: it may not open the memory shared with cprof";
+	if (is_in_another_namespace(pid, "pid"))
+		return "in another PID namespace: its /proc does not lead to cprof";
+	if (is_short_of_addresses(pid))
+		return "too little address space for libcprof-heap.so (ulimit -v)";
+	return NULL;
+}
+
+const char *obstacle_find(int32_t pid, const char *shim)
+{
+	const char *reason = look_into_executable(pid);
+
+	return reason || !shim ? reason : look_around(pid, shim);
+}
