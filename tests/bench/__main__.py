@@ -6,6 +6,7 @@ import csv
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -93,8 +94,14 @@ def measure(bench, parts, writer):
         writer.writerows(csv_rows(part.name, part.columns, groups))
 
 
+def end(number, frame):
+    """As an exception, so that the scratch folder goes."""
+    sys.exit(128 + number)
+
+
 def main():
     options = arguments()
+    signal.signal(signal.SIGTERM, end)
     if options.list:
         for part in PARTS:
             print(f"{part.name:10} {part.summary}")
@@ -108,4 +115,7 @@ def main():
         measure(Bench(meter, folder, 1 if options.quick else options.runs, options.quick), parts, writer)
 
 
-main()
+try:
+    main()
+except KeyboardInterrupt:
+    sys.exit(130)

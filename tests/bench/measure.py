@@ -14,6 +14,7 @@ import select
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from exits import ExitWatch, Unavailable
@@ -30,7 +31,7 @@ class Run:
     wall_s: float                 # of the load that was put on it, if any, else of the command
     cpu_s: float                  # user and system, program and profiler
     foreign_cores: float          # what the rest of the machine used meanwhile
-    program_cpu_s: float = None
+    program_cpu_s: float = None   # until it exits: that its memory is freed then falls to the profiler's
     profiler_cpu_s: float = None
     program_rss: int = None
     profiler_rss: int = None      # of its largest process
@@ -75,8 +76,13 @@ class Meter:
             process = subprocess.Popen(command.arguments, cwd=command.folder, stdin=subprocess.DEVNULL,
                                        stdout=subprocess.DEVNULL, stderr=stderr, start_new_session=True,
                                        env={**os.environ, "LC_ALL": "C.UTF-8", **command.environment})
-            load_s = command.drive(process) if command.drive else None
-            status, usage, end = self._wait(process, exits)
+            try:
+                load_s = command.drive(process) if command.drive else None
+                status, usage, end = self._wait(process, exits)
+            except BaseException:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                raise
             stderr.seek(0)
             said = stderr.read()
         run = Run(status=status, stderr=said, wall_s=load_s or end - start,
@@ -124,13 +130,13 @@ def tell_apart(run, program, exits, end):
     tgids = {exit.tgid for root in roots for exit in descendants(exits, root)}
     of_program = [exit for exit in exits if exit.tgid in tgids]
     of_profiler = [exit for exit in exits if exit.tgid not in tgids]
-    if not of_program:
-        return
-    run.program_cpu_s = sum(exit.cpu_s for exit in of_program)
-    run.profiler_cpu_s = max(0.0, run.cpu_s - run.program_cpu_s)
-    run.program_rss = max(exit.rss_bytes for exit in of_program)
-    run.profiler_rss = max((exit.rss_bytes for exit in of_profiler), default=0)
-    run.after_exit_s = max(0.0, end - max(exit.time_s for exit in of_program))
+    if of_program:
+        run.program_cpu_s = sum(exit.cpu_s for exit in of_program)
+        run.program_rss = max(exit.rss_bytes for exit in of_program)
+    if of_program and of_profiler:
+        run.profiler_cpu_s = max(0.0, run.cpu_s - run.program_cpu_s)
+        run.profiler_rss = max(exit.rss_bytes for exit in of_profiler)
+        run.after_exit_s = max(0.0, end - max(exit.time_s for exit in of_program))
 
 
 def descendants(exits, ancestor):

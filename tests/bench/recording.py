@@ -11,14 +11,15 @@ own run alone.
 """
 
 import os
+import re
 import shutil
 from functools import cached_property
 
 from measure import Command
-from profilers import ALONE, PROFILERS, Profiler
+from profilers import ALONE, BOTH, PROFILERS, Profiler
 from progress import progress
 from results import Group
-from workloads import FULL, TENTH, TINY, all_workloads
+from workloads import FULL, TENTH, TINY, workloads
 
 ALONE_PROFILER = Profiler(ALONE, None, (), lambda program, folder: ([], {}), quick=True)
 SIZE_NAMES = {FULL: "", TENTH: ", a tenth", TINY: ", a hundredth"}
@@ -33,12 +34,11 @@ class Campaign:
     @cached_property
     def groups(self):
         groups = []
-        for workload in all_workloads(self.folder):
-            if self.quick and not workload.quick:
-                continue
-            fast = [p for p in PROFILERS if not p.slow and (p.quick or not self.quick)]
-            groups.append(self._measure(workload, TINY if self.quick else FULL, fast))
-            if not self.quick:
+        for workload in workloads(self.folder, self.quick):
+            if self.quick:
+                groups.append(self._measure(workload, TINY, quick_profilers(workload)))
+            else:
+                groups.append(self._measure(workload, FULL, [p for p in PROFILERS if not p.slow]))
                 groups.append(self._measure(workload, TENTH, [p for p in PROFILERS if p.slow]))
         return groups
 
@@ -57,7 +57,8 @@ class Campaign:
         return group
 
     def _run(self, group, workload, size, profiler):
-        folder = os.path.join(self.folder, f"{group.name} {profiler.name}".replace(" ", "-").replace("/", "-"))
+        # A comma would end the path in jemalloc's options.
+        folder = os.path.join(self.folder, re.sub(r"\W+", "-", f"{group.name} {profiler.name}"))
         shutil.rmtree(folder, ignore_errors=True)
         os.mkdir(folder)
         before, variables = profiler.wrap(workload.program, folder)
@@ -67,8 +68,8 @@ class Campaign:
             group.refuse(profiler.name, f"status {run.status}: {last_line(run.stderr)}")
             return
         figures = dict(vars(run))
-        figures["disk_bytes"] = data_bytes(folder) if profiler.side else None
-        if profiler.side:
+        if profiler.name != ALONE:
+            figures["disk_bytes"] = data_bytes(folder)
             self.data[group.name, profiler.name] = (profiler, workload, folder)
         group.add(profiler.name, figures)
 
@@ -103,6 +104,11 @@ class Campaign:
                                     "named_s": run.wall_s + prompt_s if prompt_s is not None else None})
                 if run.wall_s > PATIENCE_S:
                     break
+
+
+def quick_profilers(workload):
+    """The peers are tried once."""
+    return [p for p in PROFILERS if p.quick and (p.side == BOTH or not workload.drive)]
 
 
 def last_line(text):

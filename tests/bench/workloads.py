@@ -22,15 +22,16 @@ class Workload:
     environment: dict = field(default_factory=dict)
     drive: dict = field(default_factory=dict) # size -> load to put on it, see measure.Command
     needs: tuple = ()
-    quick: bool = False
 
     def missing(self):
         absent = [need for need in (self.program, *self.needs) if not shutil.which(need)]
         return f"not there: {', '.join(absent)}" if absent else None
 
 
-def all_workloads(folder):
+def workloads(folder, quick):
     """folder: for input files that some need, for as long as they are used."""
+    if quick:
+        return [allocating(), redis(folder)]
     return [allocating(), computing(), python(), compiler(folder), redis(folder)]
 
 
@@ -44,7 +45,7 @@ def built(name):
 
 def allocating():
     return Workload("alloc", "2,000,000 malloc/free pairs, 15 deep, 100,000 blocks live", built("bench_alloc"),
-                    sizes(["2000000"], ["200000"], ["20000"]), quick=True)
+                    sizes(["2000000"], ["200000"], ["20000"]))
 
 
 def computing():
@@ -80,7 +81,7 @@ def redis(folder):
                     shutil.which("redis-server") or "redis-server", sizes(arguments, arguments, arguments),
                     drive={size: lambda process, n=n: redis_load(process, socket, n)
                            for size, n in sizes(60000, 6000, 1000).items()},
-                    needs=("redis-benchmark", "redis-cli"), quick=True)
+                    needs=("redis-benchmark", "redis-cli"))
 
 
 def redis_load(process, socket, requests):
