@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "stat/stat.h"
@@ -11,30 +12,87 @@
 struct stat_options {
 	struct common_options common;
 	struct stat_config config;
+	VEC(char *const *) commands;
 	const char *output; /* NULL: stderr; "-": stdout */
-	bool json;
+	int view;
+	bool runs_given;
+	FILE *out; /* of output */
 };
 
-enum { OPTION_PMU = 1, OPTION_JSON };
+enum { OPTION_PMU = 1, OPTION_JSON, OPTION_CSV, OPTION_WARMUP };
+
+/* Enough for a test to say something, as hyperfine takes. */
+enum { RUNS_TO_COMPARE = 10 };
 
 static const struct argp_option table[] = {
-	{ "pmu", OPTION_PMU, NULL, 0, "All hardware events that have a generic name", 0 },
-	{ "repeat", 'r', "N", 0, "Run the program N times: mean and deviation", 0 },
+	{ "events", 'e', "LIST", 0, "Count these (`cprof list`), {a,b} together", 0 },
+	{ "pmu", OPTION_PMU, NULL, 0, "All hardware events that most CPUs have", 0 },
+	{ "repeat", 'r', "N", 0, "Run the program N times (1; to compare 10)", 0 },
+	{ "warmup", OPTION_WARMUP, "N", 0, "And N times before, not counted", 0 },
+	{ "interval", 'I', "MS", 0, "Also print counts every MS milliseconds", 0 },
 	{ "json", OPTION_JSON, NULL, 0, "Write JSON", 0 },
+	{ "csv", OPTION_CSV, NULL, 0, "Write CSV", 0 },
 	{ "output", 'o', "FILE", 0, "Write to FILE, -: standard output (stderr)", 0 },
 	{ 0 },
 };
 
 static const char doc[] =
 	"Run a program and count: cycles, instructions, branch and cache misses, with IPC and "
-	"rates; page faults, context switches, CPU time, memory."
+	"rates; page faults, context switches, CPU time, memory.  Or compare several."
 	"\v"
 	"example:\n"
 	"  cprof stat --pmu ./app --size 3         everything the PMU offers, once\n"
 	"  cprof stat -r 5 --json -o a.json ./app  five runs, for a script\n"
+	"  cprof stat -I 100 -e cs,faults ./app    over time\n"
+	"  cprof stat -- ./old x --- ./new x       which is better, and is it chance?\n"
 	"\n"
 	"The exit status is the program's; 125 when cprof failed, 126 when the program\n"
 	"cannot be run, 127 when it is not found.\n";
+
+static unsigned int number(struct argp_state *state, const char *option, const char *argument,
+			   unsigned int min, unsigned int max)
+{
+	return (unsigned int)option_unsigned(state, option, argument, min, max);
+}
+
+/* The words of the first command, or of those that "---" separates behind an explicit "--". */
+static void take_commands(struct argp_state *state, struct stat_options *options)
+{
+	char **words = state->argv + state->next - 1;
+
+	vec_push(&options->commands, words);
+	for (; state->quoted && *words; words++) {
+		if (strcmp(*words, "---") != 0)
+			continue;
+		*words = NULL;
+		vec_push(&options->commands, words + 1);
+	}
+	vec_each(&options->commands, command)
+	{
+		if (!(*command)[0])
+			argp_error(state, "which program?  There is none before or behind a ---");
+	}
+	state->next = state->argc;
+}
+
+static void set_view(struct argp_state *state, struct stat_options *options, int view)
+{
+	if (options->view != STAT_TEXT && options->view != view)
+		argp_error(state, "--json or --csv, not both");
+	options->view = view;
+}
+
+static void check(struct argp_state *state, struct stat_options *options)
+{
+	struct stat_config *config = &options->config;
+
+	if (options->commands.nr > 1 && config->interval_ms)
+		argp_error(state, "--interval shows one program over time, not several");
+	if (options->commands.nr > 1 && !options->runs_given)
+		config->runs = RUNS_TO_COMPARE;
+	config->commands = options->commands.at;
+	config->nr_commands = options->commands.nr;
+}
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -44,25 +102,39 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &options->common;
 		return 0;
+	case 'e':
+		options->config.events = argument;
+		return 0;
 	case OPTION_PMU:
 		options->config.full_pmu = true;
 		return 0;
 	case 'r':
-		options->config.runs =
-			(unsigned int)option_unsigned(state, "--repeat", argument, 1, 100000);
+		options->config.runs = number(state, "--repeat", argument, 1, 100000);
+		options->runs_given = true;
+		return 0;
+	case OPTION_WARMUP:
+		options->config.warmup = number(state, "--warmup", argument, 0, 100000);
+		return 0;
+	case 'I':
+		options->config.interval_ms = number(state, "--interval", argument, 1, 86400000);
 		return 0;
 	case OPTION_JSON:
-		options->json = true;
+		set_view(state, options, STAT_JSON);
+		return 0;
+	case OPTION_CSV:
+		set_view(state, options, STAT_CSV);
 		return 0;
 	case 'o':
 		options->output = argument;
 		return 0;
 	case ARGP_KEY_ARG:
-		options->config.arguments = state->argv + state->next - 1;
-		state->next = state->argc;
+		take_commands(state, options);
 		return 0;
 	case ARGP_KEY_NO_ARGS:
 		argp_error(state, "which program?");
+		return 0;
+	case ARGP_KEY_SUCCESS:
+		check(state, options);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -71,7 +143,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static const struct argp parser = {
 	.options = table,
 	.parser = parse,
-	.args_doc = "[--] PROG [ARG...]",
+	.args_doc = "[--] PROG [ARG...] [--- PROG [ARG...]]...",
 	.doc = doc,
 	.children = options_common,
 };
@@ -103,17 +175,33 @@ static int close_output(FILE *out, const char *path, struct error *err)
 	return error_errno(err, errno ? errno : EIO, "write %s", path);
 }
 
-static int measure(const struct stat_options *options, FILE *out)
+static void print_interval(void *context, const struct stat_result *result,
+			   const struct stat_interval *interval)
 {
+	const struct stat_options *options = context;
+
+	stat_views[options->view].interval(result, interval, options->out);
+	fflush(options->out);
+}
+
+static int measure(struct stat_options *options)
+{
+	const struct stat_view *view = &stat_views[options->view];
+	bool prints = options->output || !options->common.quiet;
 	struct error err = ERROR_INIT;
 	struct stat_result result;
-	int ret = stat_measure(&result, &options->config, &err);
-	int status = result.status;
+	int ret, status;
+
+	if (prints && view->interval)
+		options->config.on_interval = print_interval;
+	options->config.context = options;
+	ret = stat_measure(&result, &options->config, &err);
+	status = result.status;
 
 	signal(SIGPIPE, SIG_IGN);
-	if (!ret && (options->output || !options->common.quiet)) {
-		stat_views[options->json ? STAT_JSON : STAT_TEXT].print(&result, out);
-		ret = close_output(out, options->output, &err);
+	if (!ret && prints) {
+		view->print(&result, options->out);
+		ret = close_output(options->out, options->output, &err);
 		status = ret < 0 ? STATUS_OURS : status;
 	}
 	if (ret < 0)
@@ -126,11 +214,11 @@ int cmd_stat(int argc, char **argv)
 {
 	struct stat_options options = { .config = { .runs = 1 } };
 	struct error err = ERROR_INIT;
-	FILE *out;
+	int status;
 
 	options_parse(&parser, argc, argv, &options, &options.common);
-	out = open_output(options.output, &err);
-	if (!out)
-		return fail(&err);
-	return measure(&options, out);
+	options.out = open_output(options.output, &err);
+	status = options.out ? measure(&options) : fail(&err);
+	vec_free(&options.commands);
+	return status;
 }

@@ -25,8 +25,8 @@ static void set_attr(struct perf_event_attr *attr, const struct event_type *type
 		.disabled = leads,
 		.enable_on_exec = leads && start == GROUP_FROM_EXEC,
 		.inherit = 1,
-		.exclude_kernel = user_only,
-		.exclude_hv = 1,
+		.exclude_kernel = user_only || type->exclude_kernel,
+		.exclude_user = type->exclude_user,
 	};
 }
 

@@ -31,7 +31,7 @@ static bool would_count(const struct packing *packing, const struct grouping_set
 /* One event by itself is a group whether it fits or not: then it is "not counted". */
 static void split(const struct packing *packing, const struct grouping_set *set)
 {
-	if (would_count(packing, set) || set == packing->anchor) {
+	if (would_count(packing, set) || set->whole || set == packing->anchor) {
 		vec_push(packing->groups, *set);
 		return;
 	}

@@ -11,8 +11,8 @@
  *	anchor {0, 1}, sets {2, 3} {4, 5} {6}, room for 4  ->  {0 1 2 3}, {0 1 4 5}, {0 1 6}
  *
  * A set that does not fit even beside the anchor alone is counted without it, split up if need be
- * (rates are then scaled values over scaled values).  Without an anchor (its events are not
- * offered) sets are packed alone.
+ * and if it is not to stay whole (rates are then scaled values over scaled values).  Without an
+ *anchor (its events are not offered) sets are packed alone.
  */
 #ifndef STAT_GROUPING_H
 #define STAT_GROUPING_H
@@ -26,6 +26,7 @@
 struct grouping_set {
 	size_t events[GROUPING_MAX_MEMBERS];
 	size_t nr;
+	bool whole; /* counted together or not at all */
 };
 
 struct grouping {

@@ -40,8 +40,8 @@ static json_t *event_object(const struct stat_event *event)
 	bool tried = event->status <= PROFILE_NOT_COUNTED;
 	json_t *object = json_object();
 
-	json_object_set_new(object, "name", json_string(event->name));
-	json_object_set_new(object, "unit", json_string(event->unit));
+	json_object_set_new(object, "name", text(event->name));
+	json_object_set_new(object, "unit", text(event->unit));
 	json_object_set_new(object, "status", json_string(profile_status_name(event->status)));
 	json_object_set_new(object, "reason", text_or_null(event->reason));
 	set_series(object, &event->value);
@@ -49,32 +49,98 @@ static json_t *event_object(const struct stat_event *event)
 	return object;
 }
 
-static json_t *command_object(const struct stat_result *result)
+static json_t *count_object(const struct stat_event *event, const struct stat_count *count)
 {
+	json_t *object = json_object();
+
+	json_object_set_new(object, "name", text(event->name));
+	json_object_set_new(object, "unit", text(event->unit));
+	json_object_set_new(object, "value", number(count->value));
+	json_object_set_new(object, "coverage",
+			    number(isnan(count->value) ? NAN : count->coverage));
+	return object;
+}
+
+static json_t *interval_object(const struct stat_result *result,
+			       const struct stat_interval *interval)
+{
+	const struct stat_command *command = &result->commands[interval->command];
+	json_t *object = json_object(), *counts = json_array();
+
+	for (size_t i = 0; i < result->nr_events; i++)
+		json_array_append_new(counts,
+				      count_object(&command->events[i], &interval->counts[i]));
+	json_object_set_new(object, "run", json_integer(interval->run + 1));
+	json_object_set_new(object, "time_s", json_real(interval->time_s));
+	json_object_set_new(object, "events", counts);
+	return object;
+}
+
+static json_t *intervals_of(const struct stat_result *result, size_t command)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < result->nr_intervals; i++) {
+		if (result->intervals[i].command == command)
+			json_array_append_new(array,
+					      interval_object(result, &result->intervals[i]));
+	}
+	return array;
+}
+
+static json_t *command_object(const struct stat_result *result, size_t i)
+{
+	const struct stat_command *command = &result->commands[i];
 	json_t *object = json_object(), *words = json_array(), *events = json_array();
 	json_t *wall = json_object();
 
-	for (char *const *word = result->arguments; *word; word++)
+	for (char *const *word = command->arguments; *word; word++)
 		json_array_append_new(words, text(*word));
-	for (size_t i = 0; i < result->nr_events; i++)
-		json_array_append_new(events, event_object(&result->events[i]));
-	set_series(wall, &result->wall_s);
+	for (size_t j = 0; j < result->nr_events; j++)
+		json_array_append_new(events, event_object(&command->events[j]));
+	set_series(wall, &command->wall_s);
 
 	json_object_set_new(object, "command", words);
-	json_object_set_new(object, "runs", json_integer(result->runs));
+	json_object_set_new(object, "runs", json_integer(command->runs));
 	json_object_set_new(object, "wall_s", wall);
 	json_object_set_new(object, "events", events);
-	json_object_set_new(object, "ipc", number(result->ipc));
+	json_object_set_new(object, "ipc", number(command->ipc));
+	if (result->nr_intervals)
+		json_object_set_new(object, "intervals", intervals_of(result, i));
+	return object;
+}
+
+static json_t *difference_object(const struct stat_difference *difference)
+{
+	const struct welch *welch = &difference->welch;
+	json_t *object = json_object();
+	bool tested = !isnan(welch->p);
+
+	json_object_set_new(object, "command", json_integer((json_int_t)difference->command));
+	json_object_set_new(object, "against", json_integer(0));
+	json_object_set_new(object, "event", text(difference->name));
+	json_object_set_new(object, "unit", text(difference->unit));
+	json_object_set_new(object, "difference", json_real(welch->difference));
+	json_object_set_new(
+		object, "relative",
+		number(difference->first ? welch->difference / fabs(difference->first) : NAN));
+	json_object_set_new(object, "error", number(welch->error));
+	json_object_set_new(object, "p", number(welch->p));
+	json_object_set_new(object, "significant",
+			    tested ? json_boolean(stat_is_significant(difference)) : json_null());
 	return object;
 }
 
 void json_print(const struct stat_result *result, FILE *out)
 {
-	json_t *root = json_object(), *commands = json_array();
+	json_t *root = json_object(), *commands = json_array(), *comparison = json_array();
 
-	json_array_append_new(commands, command_object(result));
+	for (size_t i = 0; i < result->nr_commands; i++)
+		json_array_append_new(commands, command_object(result, i));
+	for (size_t i = 0; i < result->nr_differences; i++)
+		json_array_append_new(comparison, difference_object(&result->differences[i]));
 	json_object_set_new(root, "commands", commands);
-	json_object_set_new(root, "comparison", json_array());
+	json_object_set_new(root, "comparison", comparison);
 	json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
 	fputc('\n', out);
 	json_decref(root);

@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 
-char *reason_refused(const struct access *access, int errno_value, const struct event_type *type,
-		     enum profile_status *status)
+static char *by_access(const struct access *access, int errno_value, const struct event_type *type,
+		       enum profile_status *status)
 {
 	struct error err = ERROR_INIT;
 	int code;
@@ -22,6 +22,30 @@ char *reason_refused(const struct access *access, int errno_value, const struct 
 	code = access_explain(access, errno_value, type, &err);
 	*status = code == ERR_REFUSED ? PROFILE_NOT_PERMITTED : PROFILE_NOT_SUPPORTED;
 	return *err.hint ? xasprintf("%s; %s", err.message, err.hint) : xstrdup(err.message);
+}
+
+static char *not_for_a_program(const struct event_type *type)
+{
+	if (type->system_wide)
+		return xstrdup("its PMU counts for a socket or the whole machine, not for one "
+			       "program");
+	return xstrdup("the PMU cannot count this for one program, or not with what is to be left "
+		       "out (kernel or user code)");
+}
+
+char *reason_refused(const struct access *access, int errno_value, const struct event_type *type,
+		     enum profile_status *status)
+{
+	if (errno_value != EINVAL)
+		return by_access(access, errno_value, type, status);
+	*status = PROFILE_NOT_SUPPORTED;
+	return not_for_a_program(type);
+}
+
+char *reason_group_too_large(enum profile_status *status)
+{
+	*status = PROFILE_NOT_COUNTED;
+	return xstrdup("the events of this group do not fit on the counters together");
 }
 
 char *reason_kernel_refused(const struct access *access, enum profile_status *status)

@@ -8,11 +8,13 @@
 #include "record/events/access.h"
 #include "store/profile.h"
 
-/* Free what is returned.  These two also say which status it is. */
+/* Free what is returned.  These also say which status it is. */
 char *reason_refused(const struct access *access, int errno_value, const struct event_type *type,
 		     enum profile_status *status);
 /* The event counts, but nothing that happens in the kernel: too little of it. */
 char *reason_kernel_refused(const struct access *access, enum profile_status *status);
+/* The members of a group in braces. */
+char *reason_group_too_large(enum profile_status *status);
 char *reason_never_scheduled(void);
 
 #endif

@@ -4,7 +4,7 @@
  *
  *	run_begin(&run, arguments, &err);	// the process is there, the program not yet
  *	open_counters(run.launch.pid);
- *	run_to_end(&run, &err);
+ *	run_to_end(&run, &ticks, &err);
  *	run_release(&run);
  *
  * Signals are handled as record/target/supervise.h says: whoever asks twice leaves the program
@@ -32,9 +32,16 @@ struct run {
 	bool left_running;
 };
 
+/* What happens every so often while it runs. */
+struct run_ticks {
+	unsigned int interval_ms; /* 0: nothing */
+	void (*tick)(void *context, double time_s);
+	void *context;
+};
+
 int run_begin(struct run *run, char *const *arguments, struct error *err);
 /* Negative if the program could not be executed: run->launch.status is what a shell would say. */
-int run_to_end(struct run *run, struct error *err);
+int run_to_end(struct run *run, const struct run_ticks *ticks, struct error *err);
 /* Our signals as they were.  Ends a program that was never released. */
 void run_release(struct run *run);
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "stat/reason.h"
@@ -47,7 +48,8 @@ void software_plan(struct software *software, const struct access *access)
 	find_types(types);
 	ret = try_to_open(types, false);
 	software->by_perf = !ret;
-	if (ret < 0 && !try_to_open(types, true))
+	software->has_clock = !ret || !try_to_open(types, true);
+	if (ret < 0 && software->has_clock)
 		software->why_not = reason_kernel_refused(access, &software->refused);
 	else if (ret < 0)
 		software->why_not = reason_refused(access, -ret, types[0], &software->refused);
@@ -62,18 +64,24 @@ void software_open(struct software *software, pid_t pid)
 	if (group_open(&software->group, types, software->by_perf ? NR_PERF : 1, pid,
 		       GROUP_FROM_EXEC, !software->by_perf) < 0)
 		software->group.nr = 0;
+	software->counts = software->before = (struct group_counts){ 0 };
 }
 
-static void add(struct software *software, enum software_event event, double count)
+static struct reading reading_of(double count)
 {
-	struct reading reading = {
+	return (struct reading){
 		.count = count,
 		.running_ns = 1,
 		.instructions = NAN,
 		.partner = NAN,
 	};
+}
 
-	tally_add(&software->tallies[event], &reading);
+static void add(struct tally *tallies, enum software_event event, double count)
+{
+	struct reading reading = reading_of(count);
+
+	tally_add(&tallies[event], &reading);
 }
 
 static double seconds(const struct timeval *time)
@@ -81,32 +89,56 @@ static double seconds(const struct timeval *time)
 	return (double)time->tv_sec + (double)time->tv_usec / 1e6;
 }
 
-static void add_usage(struct software *software, const struct rusage *usage)
+static void add_usage(struct tally *tallies, const struct rusage *usage)
 {
-	add(software, SOFTWARE_USER_TIME, seconds(&usage->ru_utime));
-	add(software, SOFTWARE_SYSTEM_TIME, seconds(&usage->ru_stime));
-	add(software, SOFTWARE_MAX_RSS, (double)usage->ru_maxrss * 1024);
+	add(tallies, SOFTWARE_USER_TIME, seconds(&usage->ru_utime));
+	add(tallies, SOFTWARE_SYSTEM_TIME, seconds(&usage->ru_stime));
+	add(tallies, SOFTWARE_MAX_RSS, (double)usage->ru_maxrss * 1024);
 }
 
-static void add_stand_ins(struct software *software, const struct rusage *usage)
+/* The task-clock too: the same time, as the scheduler has it. */
+static void add_stand_ins(struct tally *tallies, bool has_clock, const struct rusage *usage)
 {
-	add(software, SOFTWARE_PAGE_FAULTS, (double)(usage->ru_minflt + usage->ru_majflt));
-	add(software, SOFTWARE_MINOR_FAULTS, (double)usage->ru_minflt);
-	add(software, SOFTWARE_MAJOR_FAULTS, (double)usage->ru_majflt);
-	add(software, SOFTWARE_CONTEXT_SWITCHES, (double)(usage->ru_nvcsw + usage->ru_nivcsw));
+	if (!has_clock)
+		add(tallies, SOFTWARE_TASK_CLOCK,
+		    (seconds(&usage->ru_utime) + seconds(&usage->ru_stime)) * 1e9);
+	add(tallies, SOFTWARE_PAGE_FAULTS, (double)(usage->ru_minflt + usage->ru_majflt));
+	add(tallies, SOFTWARE_MINOR_FAULTS, (double)usage->ru_minflt);
+	add(tallies, SOFTWARE_MAJOR_FAULTS, (double)usage->ru_majflt);
+	add(tallies, SOFTWARE_CONTEXT_SWITCHES, (double)(usage->ru_nvcsw + usage->ru_nivcsw));
 }
 
-void software_close(struct software *software, const struct rusage *usage)
+void software_read(struct software *software)
 {
 	struct group_counts counts;
 
-	if (software->group.nr && !group_read(&software->group, &counts)) {
-		for (size_t i = 0; i < software->group.nr; i++)
-			add(software, (enum software_event)i, (double)counts.values[i]);
-	}
+	if (software->group.nr && !group_read(&software->group, &counts))
+		software->counts = counts;
+}
+
+void software_mark(struct software *software)
+{
+	software->before = software->counts;
+}
+
+bool software_since_mark(const struct software *software, enum software_event event,
+			 struct reading *reading)
+{
+	if ((size_t)event >= software->group.nr)
+		return false;
+	*reading = reading_of(
+		(double)(software->counts.values[event] - software->before.values[event]));
+	return true;
+}
+
+void software_close(struct software *software, const struct rusage *usage, struct tally *tallies)
+{
+	software_read(software);
+	for (size_t i = 0; i < software->group.nr; i++)
+		add(tallies, (enum software_event)i, (double)software->counts.values[i]);
 	if (software->group.nr < NR_PERF)
-		add_stand_ins(software, usage);
-	add_usage(software, usage);
+		add_stand_ins(tallies, software->group.nr > 0, usage);
+	add_usage(tallies, usage);
 	group_close(&software->group);
 }
 
@@ -116,22 +148,32 @@ static char *reason_of(const struct software *software, enum software_event even
 		return NULL;
 	if (!counted)
 		return xstrdup(software->why_not);
-	if (event == SOFTWARE_TASK_CLOCK)
+	if (event == SOFTWARE_TASK_CLOCK && software->has_clock)
 		return NULL;
 	return xasprintf("by getrusage: %s", software->why_not);
 }
 
-void software_result(const struct software *software, struct stat_event *events)
+void software_describe(enum software_event event, struct stat_event *result)
 {
-	for (int i = 0; i < SOFTWARE_NR; i++) {
-		struct stat_event *event = &events[i];
+	*result = (struct stat_event){ .name = names[event].name, .unit = names[event].unit };
+}
 
-		*event = (struct stat_event){ .name = names[i].name, .unit = names[i].unit };
-		tally_result(&software->tallies[i], event);
-		if (!event->value.nr)
-			event->status = software->refused;
-		event->reason = reason_of(software, i, event->value.nr);
+void software_result(const struct software *software, enum software_event event,
+		     const struct tally *tally, struct stat_event *result)
+{
+	tally_result(tally, result);
+	if (!result->value.nr)
+		result->status = software->refused;
+	result->reason = reason_of(software, event, result->value.nr);
+}
+
+int software_find(const struct event_type *type)
+{
+	for (int i = 0; i < NR_PERF; i++) {
+		if (!strcmp(type->name, names[i].name))
+			return i;
 	}
+	return -1;
 }
 
 void software_release(struct software *software)

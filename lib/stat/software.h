@@ -6,14 +6,15 @@
  *	for each run {
  *		software_open(&software, pid);
  *		...
- *		software_close(&software, &run.usage);
+ *		software_close(&software, &run.usage, tallies);
  *	}
- *	software_result(&software, events);		// SOFTWARE_NR of them
+ *	software_result(&software, i, &tallies[i], &event);
  *	software_release(&software);
  *
  * Where perf is refused, or counts only what happens outside the kernel (which for faults and
  * switches is wrong), the figures of getrusage(2) stand in: the same counts, of the program and
- * what it waited for.  CPU migrations have no such stand-in.
+ * what it waited for; for the task-clock user and system time together.  CPU migrations have no
+ *such stand-in.
  */
 #ifndef STAT_SOFTWARE_H
 #define STAT_SOFTWARE_H
@@ -39,16 +40,32 @@ enum software_event {
 
 struct software {
 	struct group group;
-	bool by_perf;  /* perf counts these, kernel included */
-	char *why_not; /* perf does not */
+	struct group_counts counts, before;
+	bool by_perf;	/* perf counts these, kernel included */
+	bool has_clock; /* perf counts the task-clock at least */
+	char *why_not;	/* perf does not */
 	enum profile_status refused;
-	struct tally tallies[SOFTWARE_NR];
 };
 
 void software_plan(struct software *software, const struct access *access);
 void software_open(struct software *software, pid_t pid);
-void software_close(struct software *software, const struct rusage *usage);
-void software_result(const struct software *software, struct stat_event *events);
+void software_read(struct software *software);
+/* Adds to SOFTWARE_NR tallies. */
+void software_close(struct software *software, const struct rusage *usage, struct tally *tallies);
+
+/* As of the last software_read(), since the last software_mark(); false: not known before the
+ * end. */
+bool software_since_mark(const struct software *software, enum software_event event,
+			 struct reading *reading);
+void software_mark(struct software *software);
+
+/* Name and unit are always known, the rest with a tally of runs.  The reason is the caller's. */
+void software_describe(enum software_event event, struct stat_event *result);
+void software_result(const struct software *software, enum software_event event,
+		     const struct tally *tally, struct stat_event *result);
+
+/* Which of these a type is, modifiers included; -1. */
+int software_find(const struct event_type *type);
 void software_release(struct software *software);
 
 #endif

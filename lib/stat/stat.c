@@ -6,75 +6,166 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "record/events/access.h"
-#include "stat/hardware.h"
+#include "base/vec.h"
+#include "stat/compare.h"
+#include "stat/plan.h"
 #include "stat/run.h"
-#include "stat/software.h"
 
-struct counters {
-	struct access access;
-	struct hardware hardware;
-	struct software software;
+struct measurement {
+	const struct stat_config *config;
+	struct stat_result *result;
+	struct tally **tallies; /* of each command, of each event */
+	VEC(struct stat_interval) intervals;
+	size_t command; /* that runs */
+	unsigned int run;
 };
 
-static void plan(struct counters *counters, bool full_pmu)
+static struct stat_command *current(const struct measurement *m)
 {
-	access_read(&counters->access);
-	hardware_plan(&counters->hardware, full_pmu, &counters->access);
-	software_plan(&counters->software, &counters->access);
+	return &m->result->commands[m->command];
 }
 
-static void release(struct counters *counters)
+static int prepare(struct measurement *m, struct error *err)
 {
-	hardware_release(&counters->hardware);
-	software_release(&counters->software);
+	const struct stat_config *config = m->config;
+	struct stat_result *result = m->result;
+	int ret = stat_plan_make(&result->plan, config->events, config->full_pmu, err);
+
+	if (ret < 0)
+		return ret;
+	result->nr_events = result->plan->nr;
+	result->user_only = counters_are_user_only(&result->plan->counters);
+	result->nr_commands = config->nr_commands;
+	result->commands = xcalloc(config->nr_commands, sizeof(result->commands[0]));
+	m->tallies = xcalloc(config->nr_commands, sizeof(m->tallies[0]));
+	for (size_t i = 0; i < config->nr_commands; i++) {
+		struct stat_command *command = &result->commands[i];
+
+		m->tallies[i] = xcalloc(result->nr_events, sizeof(m->tallies[i][0]));
+		command->arguments = config->commands[i];
+		command->ipc = NAN;
+		command->events = xcalloc(result->nr_events, sizeof(command->events[0]));
+		for (size_t j = 0; j < result->nr_events; j++)
+			stat_plan_describe(result->plan, j, &command->events[j]);
+	}
+	return 0;
 }
 
-static void note_end(struct stat_result *result, const struct run *run)
+static void release(struct measurement *m)
 {
-	result->runs++;
-	result->pid = run->launch.pid;
-	result->left_running = run->left_running;
-	stats_add(&result->wall_s, (double)run->wall_ns / 1e9);
+	for (size_t i = 0; m->tallies && i < m->config->nr_commands; i++)
+		free(m->tallies[i]);
+	free(m->tallies);
+}
+
+static void take_interval(void *context, double time_s)
+{
+	struct measurement *m = context;
+	struct stat_interval *interval = vec_add(&m->intervals);
+
+	interval->command = m->command;
+	interval->run = m->run;
+	interval->time_s = time_s;
+	interval->counts = xcalloc(m->result->nr_events, sizeof(interval->counts[0]));
+	stat_plan_interval(m->result->plan, interval->counts);
+	m->result->intervals = m->intervals.at;
+	m->result->nr_intervals = m->intervals.nr;
+	if (m->config->on_interval)
+		m->config->on_interval(m->config->context, m->result, interval);
+}
+
+static void note_end(struct stat_result *result, struct stat_command *command,
+		     const struct run *run)
+{
+	command->runs++;
+	command->pid = run->launch.pid;
+	command->left_running = run->left_running;
+	stats_add(&command->wall_s, (double)run->wall_ns / 1e9);
 	if (run->left_running)
 		result->status = LAUNCH_STATUS_OURS;
 	if (!run->exit_status || run->left_running)
 		return;
-	result->exit_status = run->exit_status;
-	result->signal = run->signal;
+	command->exit_status = run->exit_status;
+	command->signal = run->signal;
 	result->status = run->signal ? 128 + run->signal : run->exit_status;
 }
 
-static int measure_once(struct stat_result *result, struct counters *counters, struct error *err)
+static int run_counted(struct measurement *m, struct run *run, struct error *err)
+{
+	struct run_ticks ticks = { m->config->interval_ms, take_interval, m };
+	struct stat_plan *plan = m->result->plan;
+	int ret;
+
+	stat_plan_open(plan, run->launch.pid);
+	ret = run_to_end(run, &ticks, err);
+	if (ret < 0)
+		return ret;
+	stat_plan_close(plan, &run->supervisor.usage, m->tallies[m->command]);
+	note_end(m->result, current(m), run);
+	return 0;
+}
+
+/* Of a run that does not count only matters whether it was left. */
+static int run_uncounted(struct measurement *m, struct run *run, struct error *err)
+{
+	int ret = run_to_end(run, &(struct run_ticks){ 0 }, err);
+
+	if (!ret && run->left_running) {
+		current(m)->left_running = true;
+		current(m)->pid = run->launch.pid;
+		m->result->status = LAUNCH_STATUS_OURS;
+	}
+	return ret;
+}
+
+static int measure_once(struct measurement *m, bool counted, struct error *err)
 {
 	struct run run;
-	int ret = run_begin(&run, result->arguments, err);
+	int ret = run_begin(&run, current(m)->arguments, err);
 
 	if (ret < 0) {
-		result->status = LAUNCH_STATUS_OURS;
+		m->result->status = LAUNCH_STATUS_OURS;
 		return ret;
 	}
-	software_open(&counters->software, run.launch.pid);
-	hardware_open(&counters->hardware, run.launch.pid);
-	ret = run_to_end(&run, err);
-	if (ret < 0) {
-		result->status = run.launch.status;
-	} else {
-		hardware_close(&counters->hardware);
-		software_close(&counters->software, &run.supervisor.usage);
-		note_end(result, &run);
-	}
+	ret = counted ? run_counted(m, &run, err) : run_uncounted(m, &run, err);
+	if (ret < 0)
+		m->result->status = run.launch.status;
 	run_release(&run);
 	return ret;
 }
 
-static struct stat_event *find(const struct stat_result *result, const char *name)
+/* Each command once; 1: one was left running, no more. */
+static int measure_round(struct measurement *m, bool counted, struct error *err)
 {
-	size_t i = 0;
+	int ret = 0;
 
-	while (strcmp(result->events[i].name, name) != 0)
-		i++;
-	return &result->events[i];
+	for (m->command = 0; !ret && m->command < m->config->nr_commands; m->command++) {
+		ret = measure_once(m, counted, err);
+		if (!ret && current(m)->left_running)
+			ret = 1;
+	}
+	return ret;
+}
+
+static int measure_all(struct measurement *m, struct error *err)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; !ret && i < m->config->warmup; i++)
+		ret = measure_round(m, false, err);
+	for (m->run = 0; !ret && m->run < m->config->runs; m->run++)
+		ret = measure_round(m, true, err);
+	return ret;
+}
+
+static struct stat_event *find(const struct stat_result *result, const struct stat_command *command,
+			       const char *name)
+{
+	for (size_t i = 0; i < result->nr_events; i++) {
+		if (!strcmp(command->events[i].name, name))
+			return &command->events[i];
+	}
+	return NULL;
 }
 
 static void relate(struct stat_event *event, const char *to, double whole)
@@ -85,46 +176,67 @@ static void relate(struct stat_event *event, const char *to, double whole)
 
 /* What relates to the time: CPUs in use, and the clock rate (time in the kernel has none if its
  * cycles are not counted). */
-static void relate_to_time(struct stat_result *result)
+static void relate_to_time(const struct stat_result *result, struct stat_command *command)
 {
-	struct stat_event *clock = find(result, "task-clock"), *cycles = find(result, "cycles");
+	struct stat_event *clock = find(result, command, "task-clock");
+	struct stat_event *cycles = find(result, command, "cycles");
 	double clock_ns = clock->value.nr ? stats_mean(&clock->value) : 0;
 
-	relate(clock, "wall-time", stats_mean(&result->wall_s) * 1e9);
-	relate(cycles, "task-clock", result->user_only ? 0 : clock_ns);
+	relate(clock, "wall-time", stats_mean(&command->wall_s) * 1e9);
+	if (cycles)
+		relate(cycles, "task-clock", result->user_only ? 0 : clock_ns);
 }
 
-static void take_results(struct stat_result *result, struct counters *counters)
+static void take_results(struct measurement *m)
 {
-	result->nr_events = counters->hardware.nr + SOFTWARE_NR;
-	result->events = xcalloc(result->nr_events, sizeof(result->events[0]));
-	hardware_result(&counters->hardware, result->events);
-	software_result(&counters->software, result->events + counters->hardware.nr);
-	result->user_only = counters->hardware.user_only;
-	result->ipc = find(result, "instructions")->ratio;
-	relate_to_time(result);
+	struct stat_result *result = m->result;
+
+	for (size_t i = 0; i < result->nr_commands; i++) {
+		struct stat_command *command = &result->commands[i];
+		const struct stat_event *instructions = find(result, command, "instructions");
+
+		for (size_t j = 0; j < result->nr_events; j++)
+			stat_plan_result(result->plan, j, &m->tallies[i][j], &command->events[j]);
+		if (instructions)
+			command->ipc = instructions->ratio;
+		relate_to_time(result, command);
+	}
+	compare_commands(result);
 }
 
 int stat_measure(struct stat_result *result, const struct stat_config *config, struct error *err)
 {
-	struct counters counters;
-	int ret = 0;
+	struct measurement m = { .config = config, .result = result };
+	int ret;
 
-	*result = (struct stat_result){ .arguments = config->arguments, .ipc = NAN };
-	plan(&counters, config->full_pmu);
-	for (unsigned int i = 0; !ret && i < config->runs && !result->left_running; i++)
-		ret = measure_once(result, &counters, err);
-	if (!ret)
-		take_results(result, &counters);
-	release(&counters);
-	return ret;
+	*result = (struct stat_result){ .status = LAUNCH_STATUS_OURS };
+	ret = prepare(&m, err);
+	if (!ret) {
+		result->status = 0;
+		ret = measure_all(&m, err);
+	}
+	if (ret >= 0)
+		take_results(&m);
+	release(&m);
+	return ret < 0 ? ret : 0;
+}
+
+static void release_command(const struct stat_result *result, struct stat_command *command)
+{
+	for (size_t i = 0; i < result->nr_events; i++)
+		free(command->events[i].reason);
+	free(command->events);
 }
 
 void stat_result_release(struct stat_result *result)
 {
-	for (size_t i = 0; i < result->nr_events; i++)
-		free(result->events[i].reason);
-	free(result->events);
-	result->events = NULL;
-	result->nr_events = 0;
+	for (size_t i = 0; i < result->nr_commands; i++)
+		release_command(result, &result->commands[i]);
+	for (size_t i = 0; i < result->nr_intervals; i++)
+		free(result->intervals[i].counts);
+	free(result->intervals);
+	free(result->commands);
+	free(result->differences);
+	stat_plan_free(result->plan);
+	*result = (struct stat_result){ 0 };
 }

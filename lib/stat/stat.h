@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stat - counts events over runs of a program.
+ * stat - counts events over runs of programs, and compares them.
  *
- *	struct stat_config config = { .arguments = argv, .runs = 1 };
- *	struct stat_result result;
+ *	struct stat_config config = { .commands = (char *const *[]){ argv }, .nr_commands = 1, .runs
+ *= 1 }; struct stat_result result;
  *
  *	ret = stat_measure(&result, &config, &err);
  *	if (!ret)
@@ -14,6 +14,7 @@
  * Hardware events are counted in as few groups as the PMU has room for, each with cycles and
  * instructions in it; software events and resource usage always.  Nothing is sampled and nothing
  * happens in the program.  An event that cannot be counted is in the result with the reason.
+ * Several commands take turns, so that what changes on the machine meanwhile meets all of them.
  */
 #ifndef STAT_STAT_H
 #define STAT_STAT_H
@@ -23,12 +24,24 @@
 
 #include "base/error.h"
 #include "base/stats.h"
+#include "base/welch.h"
 #include "store/profile.h"
 
+struct stat_result;
+struct stat_interval;
+
 struct stat_config {
-	char *const *arguments; /* the program and its arguments, a NULL at the end */
-	unsigned int runs;
-	bool full_pmu; /* all generic hardware events, not only the four of a recording */
+	char *const *const *commands; /* each a program and its arguments, a NULL at the end */
+	size_t nr_commands;
+	unsigned int runs;   /* of each command */
+	unsigned int warmup; /* runs before these, which are not counted */
+	const char *events;  /* a list for event_types_parse(); NULL: the four of a recording */
+	bool full_pmu;	     /* ... and all generic hardware events besides */
+
+	unsigned int interval_ms; /* 0: none */
+	void (*on_interval)(void *context, const struct stat_result *result,
+			    const struct stat_interval *interval);
+	void *context;
 };
 
 struct stat_event {
@@ -43,37 +56,73 @@ struct stat_event {
 	const char *ratio_of;	    /* an event ("branches" for branch-misses), "wall-time"; NULL */
 };
 
-struct stat_result {
+struct stat_command {
 	char *const *arguments; /* the config's */
 	unsigned int runs;
-	bool user_only; /* hardware events counted outside the kernel only */
 	bool left_running;
 	int pid; /* of the last run */
 
 	int exit_status; /* of the last run that failed, else 0; -1: ended by signal */
 	int signal;	 /* of that run; 0: none */
-	int status;	 /* what cprof exits with */
 
 	struct stats wall_s;
-	struct stat_event *events;
-	size_t nr_events;
-	double ipc; /* NaN: not known */
+	struct stat_event *events; /* nr_events of the result, in the same order for all */
+	double ipc;		   /* NaN: not known */
+};
+
+/* What was counted since the interval before. */
+struct stat_interval {
+	size_t command;
+	unsigned int run; /* from 0 */
+	double time_s;	  /* its end, since the program was started */
+	struct stat_count {
+		double value;	 /* NaN: not counted, or not known before the end */
+		double coverage; /* 0..1 */
+	} * counts;		 /* nr_events */
+};
+
+/* An event's means of the first command and another. */
+struct stat_difference {
+	size_t command;
+	const char *name, *unit; /* "wall-time" too */
+	double first, second;
+	struct welch welch;
+};
+
+struct stat_result {
+	struct stat_command *commands;
+	size_t nr_commands, nr_events;
+	bool user_only; /* hardware events counted outside the kernel only */
+	int status;	/* what cprof exits with: of the last run that failed */
+
+	struct stat_interval *intervals;
+	size_t nr_intervals;
+	struct stat_difference *differences;
+	size_t nr_differences;
+
+	struct stat_plan *plan; /* what was to be counted; stat's own */
 };
 
 /*
- * Negative when the program could not be run; result->status then is what a shell would return
+ * Negative when a program could not be run; result->status then is what a shell would return
  * (125, 126, 127).  The result is to be released in any case.
  */
 int stat_measure(struct stat_result *result, const struct stat_config *config, struct error *err);
 void stat_result_release(struct stat_result *result);
 
+/* Whether the means differ by more than chance explains (at 95 %). */
+bool stat_is_significant(const struct stat_difference *difference);
+
 /* Ways to write a result.  Failure to write shows in ferror(out). */
 struct stat_view {
 	const char *name;
+	/* As it passes; NULL: with the result. */
+	void (*interval)(const struct stat_result *result, const struct stat_interval *interval,
+			 FILE *out);
 	void (*print)(const struct stat_result *result, FILE *out);
 };
 
-enum { STAT_TEXT, STAT_JSON, STAT_NR_VIEWS };
+enum { STAT_TEXT, STAT_JSON, STAT_CSV, STAT_NR_VIEWS };
 extern const struct stat_view stat_views[STAT_NR_VIEWS];
 
 #endif

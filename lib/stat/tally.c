@@ -6,7 +6,7 @@
 /* Below this share of the time a value is called extrapolated. */
 #define COUNTED_THROUGHOUT 0.99
 
-static double coverage_of(const struct reading *reading)
+double reading_coverage(const struct reading *reading)
 {
 	if (reading->enabled_ns <= 0)
 		return reading->running_ns > 0 || reading->count > 0;
@@ -30,7 +30,7 @@ static void add_ratio(double *part, double *whole, double count, double of)
 
 void tally_add(struct tally *tally, const struct reading *reading)
 {
-	double coverage = coverage_of(reading);
+	double coverage = reading_coverage(reading);
 	enum profile_status status = status_of(coverage);
 
 	stats_add(&tally->coverage, coverage);

@@ -18,6 +18,9 @@ struct reading {
 	double instructions, partner;  /* NaN: not in these windows */
 };
 
+/* Share of the time in which it counted, 0..1. */
+double reading_coverage(const struct reading *reading);
+
 struct tally {
 	struct stats value, coverage;
 	enum profile_status status;

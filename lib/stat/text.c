@@ -7,19 +7,52 @@
 #include "base/units.h"
 #include "stat/view.h"
 
-enum { COLUMNS = 80, VALUE_WIDTH = 14, SPREAD_WIDTH = 9, COVERAGE_WIDTH = 8, NAME_WIDTH = 24 };
+enum {
+	COLUMNS = 80,
+	VALUE_WIDTH = 14,
+	SPREAD_WIDTH = 9,
+	RANGE_WIDTH = 10,
+	COVERAGE_WIDTH = 8,
+	NAME_WIDTH = 24,
+	TIME_WIDTH = 10,
+};
 
-static struct units_text value_text(const struct stat_event *event)
+static struct units_text other_unit(double value, const char *unit)
 {
-	double mean = stats_mean(&event->value);
+	struct units_text text;
 
-	if (!strcmp(event->unit, "ns"))
-		return units_time((int64_t)mean);
-	if (!strcmp(event->unit, "s"))
-		return units_time((int64_t)(mean * 1e9));
-	if (!strcmp(event->unit, "bytes"))
-		return units_size((uint64_t)mean);
-	return units_count((uint64_t)(mean + 0.5));
+	snprintf(text.text, sizeof(text.text), "%.4g %s", value, unit);
+	return text;
+}
+
+/* In its unit, if that is none of counts. */
+static bool has_unit(double value, const char *unit, struct units_text *text)
+{
+	if (!strcmp(unit, "ns"))
+		*text = units_time((int64_t)value);
+	else if (!strcmp(unit, "s"))
+		*text = units_time((int64_t)(value * 1e9));
+	else if (!strcmp(unit, "bytes"))
+		*text = units_size((uint64_t)value);
+	else if (*unit && strcmp(unit, "cycles") != 0)
+		*text = other_unit(value, unit);
+	else
+		return false;
+	return true;
+}
+
+static struct units_text value_text(double value, const char *unit)
+{
+	struct units_text text;
+
+	return has_unit(value, unit, &text) ? text : units_count((uint64_t)(value + 0.5));
+}
+
+static struct units_text short_text(double value, const char *unit)
+{
+	struct units_text text;
+
+	return has_unit(value, unit, &text) ? text : units_short(value);
 }
 
 /* Notes are parts joined by a middle dot. */
@@ -37,35 +70,28 @@ static void note_add(struct note *note, const char *value, const char *meaning)
 		note->length += (size_t)nr;
 }
 
-static bool ends_in(const char *text, const char *end)
-{
-	size_t length = strlen(text), end_length = strlen(end);
-
-	return length >= end_length && !strcmp(text + length - end_length, end);
-}
-
 static void note_ratio(struct note *note, const struct stat_event *event)
 {
 	if (isnan(event->ratio))
 		return;
-	if (!strcmp(event->name, "instructions"))
+	if (!strncmp(event->name, "instructions", strlen("instructions")))
 		note_add(note, units_ratio(event->ratio).text, "IPC");
 	else if (!strcmp(event->ratio_of, "task-clock"))
 		note_add(note, units_ratio(event->ratio).text, "GHz");
 	else if (!strcmp(event->ratio_of, "wall-time"))
 		note_add(note, units_ratio(event->ratio).text, "CPUs in use");
-	else if (!strcmp(event->ratio_of, "cycles"))
+	else if (!strncmp(event->ratio_of, "cycles", strlen("cycles")))
 		note_add(note, units_percent(event->ratio).text, "of cycles");
-	else if (ends_in(event->name, "misses"))
+	else if (strstr(event->name, "-misses"))
 		note_add(note, units_percent(event->ratio).text, "missed");
 }
 
 static void make_note(struct note *note, const struct stat_event *event)
 {
 	bool counts_cycles = !strcmp(event->unit, "cycles");
+	bool instructions = !strncmp(event->name, "instructions", strlen("instructions"));
 
-	if (!isnan(event->per_1k_instructions) && !counts_cycles &&
-	    strcmp(event->name, "instructions") != 0)
+	if (!isnan(event->per_1k_instructions) && !counts_cycles && !instructions)
 		note_add(note, units_ratio(event->per_1k_instructions).text, "/1k instr");
 	note_ratio(note, event);
 }
@@ -78,42 +104,52 @@ static struct units_text spread_text(const struct stats *value)
 }
 
 /* Columns that are there only if they say something. */
-static bool has_spread(const struct stat_result *result)
-{
-	return result->runs > 1;
-}
+struct columns {
+	bool spread, coverage;
+};
 
-static bool has_coverage(const struct stat_result *result)
+static struct columns columns_of(const struct stat_result *result,
+				 const struct stat_command *command)
 {
+	struct columns columns = { .spread = command->runs > 1 };
+
 	for (size_t i = 0; i < result->nr_events; i++) {
-		if (result->events[i].value.nr && result->events[i].status == PROFILE_SCALED)
-			return true;
+		const struct stat_event *event = &command->events[i];
+
+		columns.coverage |= event->value.nr && event->status == PROFILE_SCALED;
 	}
-	return false;
+	return columns;
 }
 
-static void print_column_names(const struct stat_result *result, FILE *out)
+static void print_column_names(struct columns columns, FILE *out)
 {
-	if (!has_spread(result) && !has_coverage(result))
+	if (!columns.spread && !columns.coverage)
 		return;
-	fprintf(out, "%*s", VALUE_WIDTH, has_spread(result) ? "mean" : "");
-	if (has_spread(result))
-		fprintf(out, "%*s", SPREAD_WIDTH, "std dev");
-	if (has_coverage(result))
+	fprintf(out, "%*s", VALUE_WIDTH, columns.spread ? "mean" : "");
+	if (columns.spread)
+		fprintf(out, "%*s%*s%*s", SPREAD_WIDTH, "std dev", RANGE_WIDTH, "min", RANGE_WIDTH,
+			"max");
+	if (columns.coverage)
 		fprintf(out, "%*s", COVERAGE_WIDTH, "counted");
 	fputc('\n', out);
 }
 
-static void print_row(const struct stat_result *result, const struct stat_event *event, FILE *out)
+static void print_spread(const struct stats *value, const char *unit, FILE *out)
+{
+	fprintf(out, "%*s%*s%*s", SPREAD_WIDTH, spread_text(value).text, RANGE_WIDTH,
+		short_text(value->min, unit).text, RANGE_WIDTH, short_text(value->max, unit).text);
+}
+
+static void print_row(struct columns columns, const struct stat_event *event, FILE *out)
 {
 	bool scaled = event->status == PROFILE_SCALED;
 	struct note note = { 0 };
 
 	make_note(&note, event);
-	fprintf(out, "%*s", VALUE_WIDTH, value_text(event).text);
-	if (has_spread(result))
-		fprintf(out, "%*s", SPREAD_WIDTH, spread_text(&event->value).text);
-	if (has_coverage(result))
+	fprintf(out, "%*s", VALUE_WIDTH, value_text(stats_mean(&event->value), event->unit).text);
+	if (columns.spread)
+		print_spread(&event->value, event->unit, out);
+	if (columns.coverage)
 		fprintf(out, "%*s", COVERAGE_WIDTH,
 			scaled ? units_percent(event->coverage).text : "");
 	if (note.length)
@@ -141,25 +177,26 @@ static void print_wrapped(const char *text, int indent, FILE *out)
 	fputc('\n', out);
 }
 
-static bool told_before(const struct stat_result *result, size_t i)
+static bool told_before(const struct stat_command *command, size_t i)
 {
 	for (size_t j = 0; j < i; j++) {
-		if (result->events[j].reason &&
-		    !strcmp(result->events[j].reason, result->events[i].reason))
+		if (command->events[j].reason &&
+		    !strcmp(command->events[j].reason, command->events[i].reason))
 			return true;
 	}
 	return false;
 }
 
-static void print_reason(const struct stat_result *result, size_t first, FILE *out)
+static void print_reason(const struct stat_result *result, const struct stat_command *command,
+			 size_t first, FILE *out)
 {
-	const char *reason = result->events[first].reason;
-	char list[1024];
+	const char *reason = command->events[first].reason;
+	char list[2048];
 	int length = snprintf(list, sizeof(list), "%s",
-			      result->events[first].value.nr ? "stand-in:" : "not counted:");
+			      command->events[first].value.nr ? "stand-in:" : "not counted:");
 
 	for (size_t i = first; i < result->nr_events; i++) {
-		const struct stat_event *event = &result->events[i];
+		const struct stat_event *event = &command->events[i];
 
 		if (event->reason && !strcmp(event->reason, reason) && length < (int)sizeof(list))
 			length += snprintf(list + length, sizeof(list) - (size_t)length, "%s %s",
@@ -179,23 +216,32 @@ static void print_signal(int number, FILE *out)
 		fprintf(out, " (SIG%s)", name);
 }
 
-static void print_end(const struct stat_result *result, FILE *out)
+static void print_end(const struct stat_command *command, FILE *out)
 {
-	if (result->left_running)
-		fprintf(out, "still running, pid %d", result->pid);
-	else if (result->signal)
-		print_signal(result->signal, out);
+	if (command->left_running)
+		fprintf(out, "still running, pid %d", command->pid);
+	else if (command->signal)
+		print_signal(command->signal, out);
 	else
-		fprintf(out, "exit %d", result->exit_status);
+		fprintf(out, "exit %d", command->exit_status);
 }
 
-static void print_heading(const struct stat_result *result, FILE *out)
+/* Commands of a comparison are called A, B, ...; after Z it is numbers. */
+static void print_label(size_t command, FILE *out)
 {
-	char *name = text_clean(result->arguments[0]);
+	if (command < 26)
+		fprintf(out, "%c", (int)('A' + command));
+	else
+		fprintf(out, "%zu", command + 1);
+}
 
-	fprintf(out, "\n%s", name);
+static void print_words(char *const *words, FILE *out)
+{
+	char *name = text_clean(words[0]);
+
+	fputs(name, out);
 	free(name);
-	for (char *const *word = result->arguments + 1; *word; word++) {
+	for (char *const *word = words + 1; *word; word++) {
 		char *clean = text_clean(*word);
 		char *shown = text_clip(clean, 30);
 
@@ -203,28 +249,140 @@ static void print_heading(const struct stat_result *result, FILE *out)
 		free(shown);
 		free(clean);
 	}
+}
+
+static void print_wall_time(const struct stat_command *command, FILE *out)
+{
+	const struct stats *wall = &command->wall_s;
+
+	if (!command->runs)
+		return;
+	fprintf(out, " · %s", units_time((int64_t)(stats_mean(wall) * 1e9)).text);
+	if (command->runs > 1)
+		fprintf(out, " ± %s (%s … %s) · %u runs",
+			units_time((int64_t)(stats_stddev(wall) * 1e9)).text,
+			units_time((int64_t)(wall->min * 1e9)).text,
+			units_time((int64_t)(wall->max * 1e9)).text, command->runs);
+}
+
+static void print_heading(const struct stat_result *result, const struct stat_command *command,
+			  FILE *out)
+{
+	fputc('\n', out);
+	if (result->nr_commands > 1) {
+		print_label((size_t)(command - result->commands), out);
+		fputs(": ", out);
+	}
+	print_words(command->arguments, out);
 	fputs("\n  ", out);
-	print_end(result, out);
-	fprintf(out, " · %s", units_time((int64_t)(stats_mean(&result->wall_s) * 1e9)).text);
-	if (result->runs > 1)
-		fprintf(out, " (%s … %s) · %u runs",
-			units_time((int64_t)(result->wall_s.min * 1e9)).text,
-			units_time((int64_t)(result->wall_s.max * 1e9)).text, result->runs);
+	print_end(command, out);
+	print_wall_time(command, out);
 	if (result->user_only)
 		fputs(" · hardware events of user code only", out);
 	fputs("\n\n", out);
 }
 
+static void print_command(const struct stat_result *result, const struct stat_command *command,
+			  FILE *out)
+{
+	struct columns columns = columns_of(result, command);
+
+	print_heading(result, command, out);
+	print_column_names(columns, out);
+	for (size_t i = 0; i < result->nr_events; i++) {
+		if (command->events[i].value.nr)
+			print_row(columns, &command->events[i], out);
+	}
+	for (size_t i = 0; i < result->nr_events; i++) {
+		if (command->events[i].reason && !told_before(command, i))
+			print_reason(result, command, i, out);
+	}
+}
+
+/* "-9.1 %", and of what was 0 before how much more it is. */
+static struct units_text change_text(const struct stat_difference *difference)
+{
+	double first = fabs(difference->first), change = difference->welch.difference;
+	struct units_text text;
+
+	if (first > 0)
+		snprintf(text.text, sizeof(text.text), "%+.1f %%", 100 * change / first);
+	else
+		snprintf(text.text, sizeof(text.text), "%s%.20s", change < 0 ? "-" : "+",
+			 short_text(fabs(change), difference->unit).text);
+	return text;
+}
+
+static struct units_text error_text(const struct stat_difference *difference)
+{
+	double first = fabs(difference->first), error = difference->welch.error;
+	struct units_text text = { "" };
+
+	if (isnan(error))
+		return text;
+	if (first > 0)
+		snprintf(text.text, sizeof(text.text), " ± %.1f %%", 100 * error / first);
+	else
+		snprintf(text.text, sizeof(text.text), " ± %.20s",
+			 short_text(error, difference->unit).text);
+	return text;
+}
+
+static void print_difference(const struct stat_difference *difference, FILE *out)
+{
+	bool chance = !isnan(difference->welch.p) && !stat_is_significant(difference);
+
+	fprintf(out, "  %-*s%*s%*s%10s%-12s%s\n", NAME_WIDTH, difference->name, VALUE_WIDTH,
+		value_text(difference->first, difference->unit).text, VALUE_WIDTH,
+		value_text(difference->second, difference->unit).text, change_text(difference).text,
+		error_text(difference).text, chance ? " ~" : "");
+}
+
+static void print_comparison(const struct stat_result *result, FILE *out)
+{
+	size_t command = 0;
+
+	for (size_t i = 0; i < result->nr_differences; i++) {
+		const struct stat_difference *difference = &result->differences[i];
+
+		if (difference->command != command) {
+			command = difference->command;
+			fputc('\n', out);
+			print_label(command, out);
+			fprintf(out, " against A%*s", NAME_WIDTH + VALUE_WIDTH - 9, "A");
+			fprintf(out, "%*s", VALUE_WIDTH - 1, "");
+			print_label(command, out);
+			fputs("    change (95 % interval)\n", out);
+		}
+		print_difference(difference, out);
+	}
+	if (result->nr_differences)
+		fputs("\n  ~: may well be chance (Welch's t-test, p is 0.05 or more)\n", out);
+}
+
+void text_print_interval(const struct stat_result *result, const struct stat_interval *interval,
+			 FILE *out)
+{
+	const struct stat_command *command = &result->commands[interval->command];
+
+	for (size_t i = 0; i < result->nr_events; i++) {
+		const struct stat_count *count = &interval->counts[i];
+
+		if (isnan(count->value))
+			continue;
+		fprintf(out, "%*.3f s%*s  %s", TIME_WIDTH, interval->time_s, VALUE_WIDTH,
+			value_text(count->value, command->events[i].unit).text,
+			command->events[i].name);
+		if (count->coverage < 0.99)
+			fprintf(out, "  (counted %s)", units_percent(count->coverage).text);
+		fputc('\n', out);
+	}
+	fputc('\n', out);
+}
+
 void text_print(const struct stat_result *result, FILE *out)
 {
-	print_heading(result, out);
-	print_column_names(result, out);
-	for (size_t i = 0; i < result->nr_events; i++) {
-		if (result->events[i].value.nr)
-			print_row(result, &result->events[i], out);
-	}
-	for (size_t i = 0; i < result->nr_events; i++) {
-		if (result->events[i].reason && !told_before(result, i))
-			print_reason(result, i, out);
-	}
+	for (size_t i = 0; i < result->nr_commands; i++)
+		print_command(result, &result->commands[i], out);
+	print_comparison(result, out);
 }

@@ -7,9 +7,15 @@
 
 #include "stat/stat.h"
 
-/* 80 columns, for people. */
+/* For people: 80 columns, or with the spread of several runs 100. */
 void text_print(const struct stat_result *result, FILE *out);
-/* The object documented in cprof(1); stable. */
+void text_print_interval(const struct stat_result *result, const struct stat_interval *interval,
+			 FILE *out);
+/* The object documented in cprof-stat(1); stable. */
 void json_print(const struct stat_result *result, FILE *out);
+/* The table documented in cprof-stat(1); stable. */
+void csv_print(const struct stat_result *result, FILE *out);
+void csv_print_interval(const struct stat_result *result, const struct stat_interval *interval,
+			FILE *out);
 
 #endif

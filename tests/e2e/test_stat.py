@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+from counting import events_of, stat
+
 HARDWARE = ["cycles", "instructions", "branch-misses", "cache-misses"]
 FULL = ["cycles", "instructions", "branches", "branch-misses", "cache-references", "cache-misses",
         "stalled-cycles-frontend", "stalled-cycles-backend", "L1-dcache-loads", "L1-dcache-load-misses",
@@ -16,20 +18,6 @@ FULL = ["cycles", "instructions", "branches", "branch-misses", "cache-references
 SOFTWARE = ["task-clock", "page-faults", "minor-faults", "major-faults", "context-switches",
             "cpu-migrations", "user-time", "system-time", "max-rss"]
 STATUSES = {"counted", "scaled", "not-counted", "not-supported", "not-permitted"}
-
-
-def stat(runner, *arguments, status=0, **options):
-    """The parsed command object of `cprof stat --json ARGUMENTS`."""
-    result = runner.cprof_run("stat", "--json", "-o", "stat.json", *arguments, **options)
-    assert result.returncode == status, result.stderr
-    document = json.loads((runner.folder / "stat.json").read_text())
-    assert set(document) == {"commands", "comparison"}
-    assert document["comparison"] == []
-    return document["commands"][0]
-
-
-def events_of(command):
-    return {event["name"]: event for event in command["events"]}
 
 
 # --- what is counted ---------------------------------------------------------------------------
@@ -137,9 +125,12 @@ def test_perf_refused_by_a_filter_is_told_from_no_pmu(runner, cprof, programs, e
     assert result.returncode == 0
     command = json.loads(result.stdout)["commands"][0]
     events = events_of(command)
-    for name in HARDWARE + ["task-clock", "cpu-migrations"]:
+    for name in HARDWARE + ["cpu-migrations"]:
         assert events[name]["status"] == "not-permitted"
         assert why in events[name]["reason"]
+    cpu_s = events["user-time"]["mean"] + events["system-time"]["mean"]
+    assert events["task-clock"]["mean"] == pytest.approx(cpu_s * 1e9)
+    assert "by getrusage" in events["task-clock"]["reason"]
     assert events["page-faults"]["status"] == "counted" and events["page-faults"]["mean"] > 500
     assert events["user-time"]["status"] == "counted"
 

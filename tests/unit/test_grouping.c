@@ -12,9 +12,10 @@ static bool has_counters(void *context, const struct grouping_set *group)
 	return group->nr <= *(size_t *)context;
 }
 
-#define SET(...)                                           \
-	((struct grouping_set){ .events = { __VA_ARGS__ }, \
-				.nr = sizeof((size_t[]){ __VA_ARGS__ }) / sizeof(size_t) })
+#define SET(...)                                                                          \
+	((struct grouping_set){ .events = { __VA_ARGS__ },                                \
+				.nr = sizeof((size_t[]){ __VA_ARGS__ }) / sizeof(size_t), \
+				.whole = false })
 
 static const struct grouping_set nothing;
 
@@ -40,8 +41,10 @@ static const char *groups_of(size_t nr_counters, const struct grouping_set *anch
 	return text;
 }
 
-static const struct grouping_set anchor = { { 0, 1 }, 2 };
-static const struct grouping_set sets[] = { { { 2, 3 }, 2 }, { { 4, 5 }, 2 }, { { 6 }, 1 } };
+static const struct grouping_set anchor = { { 0, 1 }, 2, false };
+static const struct grouping_set sets[] = { { { 2, 3 }, 2, false },
+					    { { 4, 5 }, 2, false },
+					    { { 6 }, 1, false } };
 
 Test(grouping, puts_all_into_one_group_if_it_fits)
 {
@@ -77,7 +80,15 @@ Test(grouping, does_without_an_anchor)
 
 Test(grouping, skips_sets_whose_events_are_all_missing)
 {
-	struct grouping_set holes[] = { SET(2), { { 0 }, 0 }, SET(3) };
+	struct grouping_set holes[] = { SET(2), { .nr = 0 }, SET(3) };
 
 	cr_expect(eq(str, groups_of(4, &anchor, holes, 3), "0 1 2 3"));
+}
+
+Test(grouping, never_splits_a_set_that_is_to_stay_whole)
+{
+	struct grouping_set whole[] = { { { 2, 3, 4 }, 3, true }, { { 5 }, 1, false } };
+
+	cr_expect(eq(str, groups_of(2, &anchor, whole, 2), "0 1 | 2 3 4 | 5"));
+	cr_expect(eq(str, groups_of(3, &anchor, whole, 2), "0 1 | 2 3 4 | 0 1 5"));
 }
