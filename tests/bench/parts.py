@@ -7,6 +7,7 @@ that is a matter of its own gets a file of its own, and a row here.
 
 from dataclasses import dataclass
 
+import counting
 import fixed
 from results import Column
 
@@ -38,4 +39,7 @@ PARTS = (
          (Column("wall_s", "wall", "s"), Column("cpu_s", "CPU", "s"), Column("after_exit_s", "exit to prompt", "s"),
           Column("program_rss", "program", "B"), Column("profiler_rss", "profiler", "B")),
          fixed.measure),
+    Part("counting", "what it costs to count over many runs, beside perf stat and hyperfine",
+         (Column("wall_s", "wall", "s", ratio=True), Column("cpu_s", "CPU", "s", ratio=True)),
+         counting.measure),
 )

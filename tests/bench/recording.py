@@ -6,8 +6,8 @@
     campaign.reports()         # what it takes to print names from the last run's data
 
 A round is one run of each variant (A B C A B C ...), so that what changes on the machine meets them all.
-Profilers that slow a program down ten times and more get a tenth of the work, in a group of their own with its
-own run alone.
+Profilers that slow a program down ten times and more get a tenth of the work and a third of the rounds, in a group
+of their own with its own run alone.
 """
 
 import os
@@ -49,10 +49,11 @@ class Campaign:
             why = workload.missing() or profiler.missing()
             if why:
                 group.refuse(profiler.name, why)
-        for number in range(self.runs):
+        runs = max(1, self.runs // 3) if size == TENTH else self.runs
+        for number in range(runs):
             for profiler in profilers:
                 if profiler.name not in group.notes:
-                    progress(f"{group.name}, run {number + 1} of {self.runs}: {profiler.name}")
+                    progress(f"{group.name}, run {number + 1} of {runs}: {profiler.name}")
                     self._run(group, workload, size, profiler)
         return group
 

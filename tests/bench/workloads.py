@@ -80,7 +80,7 @@ def redis(folder):
     return Workload("redis-server", "redis-benchmark: set, get, lpush, lpop, mset; wall: the benchmark's",
                     shutil.which("redis-server") or "redis-server", sizes(arguments, arguments, arguments),
                     drive={size: lambda process, n=n: redis_load(process, socket, n)
-                           for size, n in sizes(60000, 6000, 1000).items()},
+                           for size, n in sizes(30000, 3000, 1000).items()},
                     needs=("redis-benchmark", "redis-cli"))
 
 
