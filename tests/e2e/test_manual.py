@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The manual pages say what there is: neither less nor more than `--help`."""
 
+import json
 import re
 from pathlib import Path
 
@@ -81,7 +82,7 @@ def test_a_synopsis_has_no_option_that_the_command_does_not_know(run):
     for command in commands(run):
         text = page(f"cprof-{command}.1")
         synopsis = text.split(".Sh SYNOPSIS")[1].split(".Sh DESCRIPTION")[0]
-        used = {"-" + name for name in re.findall(r"Fl (\S+)", synopsis)} - {"--"}
+        used = {"-" + name for name in re.findall(r"Fl (\S+)", synopsis)} - {"--", "---"}
         assert used <= set(options_of_help(run(command, "--help").stdout)), command
 
 
@@ -113,3 +114,34 @@ def test_pages_refer_to_pages_that_exist():
 def test_the_page_is_clean_mdoc(runner, need, path):
     result = runner.run(need.tool("mandoc"), "-T", "lint", "-W", "warning", path)
     assert result.returncode == 0, result.stdout
+
+
+def keys_of(value):
+    """All keys of a JSON document; not the names of events, which are keys of `counters`."""
+    if isinstance(value, list):
+        return set().union(*map(keys_of, value)) if value else set()
+    if not isinstance(value, dict):
+        return set()
+    found = set(value)
+    for key, member in value.items():
+        found |= keys_of(list(member.values()) if key == "counters" else member)
+    return found
+
+
+def keys_in_page(name):
+    """Those of the JSON on the page, without events."""
+    blocks = re.findall(r"^\.Bd -literal.*?\n(\{.*?)^\.Ed", page(name), re.MULTILINE | re.DOTALL)
+    text = re.sub(r'("counters": \{)"\w+": ', r"\1", "".join(blocks))
+    return set(re.findall(r'"(\w+)":', text))
+
+
+def test_the_json_of_a_report_is_on_its_page(record, programs, need):
+    need.perf()
+    profile = record("sh", "-c", f"{programs / 'burn'} 300; {programs / 'heap_sites'} 100", status=None)
+    assert keys_of(profile.report()) == keys_in_page("cprof-report.1")
+
+
+def test_the_json_of_stat_is_on_its_page(run):
+    over_time = run("stat", "--json", "-o", "-", "-I", "50", "sleep", "0.2")
+    compared = run("stat", "--json", "-o", "-", "-r", "2", "--", "true", "---", "true")
+    assert keys_of([json.loads(result.stdout) for result in (over_time, compared)]) == keys_in_page("cprof-stat.1")
