@@ -74,8 +74,8 @@ static error_t parse_common(int key, char *argument, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-static const struct argp common_parser = { .options = common_table, .parser = parse_common };
-const struct argp_child options_common[] = { { &common_parser, 0, NULL, 0 }, { 0 } };
+const struct argp options_common_argp = { .options = common_table, .parser = parse_common };
+const struct argp_child options_common[] = { { &options_common_argp, 0, NULL, 0 }, { 0 } };
 
 static void reject_domains(const char *domains)
 {

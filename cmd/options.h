@@ -42,6 +42,8 @@ struct common_options {
 };
 
 extern const struct argp_child options_common[];
+/* The same for a list of children with others in it. */
+extern const struct argp options_common_argp;
 /* argp_parse() with ARGP_IN_ORDER; common is part of input. */
 void options_parse(const struct argp *parser, int argc, char **argv, void *input,
 		   const struct common_options *common);

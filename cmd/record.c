@@ -9,10 +9,10 @@
 
 #include "base/alloc.h"
 #include "cmd/cmd.h"
+#include "cmd/names.h"
 #include "cmd/options.h"
 #include "cmd/terminal.h"
 #include "report/report.h"
-#include "symbolize/symbolize.h"
 
 static const char doc[] =
 	"Run a program once and record where its CPU time goes and what its heap does, in one file."
@@ -48,6 +48,7 @@ static const struct argp_option table[] = {
 
 struct record_options {
 	struct common_options common;
+	struct names_options names;
 	struct record_config config;
 	bool no_symbols;
 };
@@ -86,7 +87,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &options->common;
+		state->child_inputs[0] = &options->names;
+		state->child_inputs[1] = &options->common;
 		return 0;
 	case 'o':
 		config->output = argument;
@@ -179,13 +181,13 @@ static void print_message(void *context, const char *message, const char *hint)
 }
 
 /* The names, while the files that were mapped are still open. */
-static void add_names(struct record *record, const struct record_result *result)
+static void add_names(struct record *record, struct record_options *options,
+		      const struct record_result *result)
 {
-	const struct symbolize_options options = { .open_module = record_module_fd,
-						   .context = record };
 	struct error err = ERROR_INIT;
 
-	if (symbolize_file(result->path, &options, &err) < 0) {
+	options->names.quiet = options->common.quiet;
+	if (names_look_up(result->path, &options->names, record_module_fd, record, &err) < 0) {
 		error_prefix(&err, "names are missing");
 		fail(&err);
 	}
@@ -208,7 +210,7 @@ static void print_summary(const struct record_options *options, const char *path
 }
 
 /* What is left to do once the program has ended and the profile is there. */
-static void conclude(struct record *record, const struct record_options *options,
+static void conclude(struct record *record, struct record_options *options,
 		     const struct record_result *result)
 {
 	if (result->left)
@@ -219,18 +221,21 @@ static void conclude(struct record *record, const struct record_options *options
 		warn("another recording holds %s: this profile is %s", options->config.output,
 		     result->path);
 	if (!options->no_symbols)
-		add_names(record, result);
+		add_names(record, options, result);
 	if (!options->common.quiet)
 		print_summary(options, result->path);
 }
 
 int cmd_record(int argc, char **argv)
 {
+	static const struct argp_child children[] = { { &names_argp, 0, NULL, 0 },
+						      { &options_common_argp, 0, NULL, 0 },
+						      { 0 } };
 	static const struct argp parser = { .options = table,
 					    .parser = parse,
 					    .args_doc = "[--] PROG [ARG...]",
 					    .doc = doc,
-					    .children = options_common };
+					    .children = children };
 	struct record_options options = { .config = { .output = "cprof.data",
 						      .message = print_message } };
 	struct error err = ERROR_INIT;
@@ -246,6 +251,7 @@ int cmd_record(int argc, char **argv)
 		fail(&err);
 	conclude(record, &options, &result);
 	record_free(record);
+	names_release(&options.names);
 	free(shim);
 	free(given);
 	return result.status;

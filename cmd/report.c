@@ -9,9 +9,9 @@
 
 #include "base/suggest.h"
 #include "cmd/cmd.h"
+#include "cmd/names.h"
 #include "cmd/options.h"
 #include "cmd/terminal.h"
-#include "symbolize/symbolize.h"
 
 #define DEFAULT_FILE "cprof.data"
 
@@ -194,10 +194,12 @@ static int assign_operands(struct arguments *arguments, struct error *err)
 /* As `cprof record` would have done at its end.  Without names there is still a report. */
 static int resolve_names(struct report **report, const char *path, struct error *err)
 {
-	struct symbolize_options options = { 0 };
+	struct names_options options = { 0 };
 	struct error why = ERROR_INIT;
+	int ret = names_look_up(path, &options, NULL, NULL, &why);
 
-	if (symbolize_file(path, &options, &why) < 0) {
+	names_release(&options);
+	if (ret < 0) {
 		warn("%s has no names yet, and it could not get any: %s", path, why.message);
 		return 0;
 	}

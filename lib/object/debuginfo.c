@@ -170,6 +170,24 @@ static bool find_by_link(struct search *search, const char *name)
 	return found;
 }
 
+static bool fetch(struct search *search)
+{
+	const struct proof *proof = &search->proof;
+	struct error err = ERROR_INIT;
+	char *path;
+
+	if (!search->query->servers || !proof->build_id_size)
+		return false;
+	int fd = debuginfod_fetch(search->query->servers, proof->build_id, proof->build_id_size,
+				  &path, &err);
+	if (fd < 0) {
+		search->found->fetch_reason = xstrdup(err.message);
+		return false;
+	}
+	close(fd);
+	return try_path(search, path);
+}
+
 static char *explain(const struct search *search, const char *what)
 {
 	return search->mismatch ? xasprintf("%s is of another build", search->mismatch)
@@ -203,8 +221,9 @@ bool debuginfo_find(struct debuginfo *found, const struct debuginfo_query *query
 		search.proof.checksum = checksum;
 		search.proof.has_checksum = true;
 	}
-	return finish(&search, find_by_build_id(&search) || (link && find_by_link(&search, link)),
-		      "debug file");
+	bool got = find_by_build_id(&search) || (link && find_by_link(&search, link)) ||
+		   fetch(&search);
+	return finish(&search, got, "debug file");
 }
 
 bool debuginfo_find_shared(struct debuginfo *found, const struct debuginfo_query *query,
@@ -221,6 +240,7 @@ bool debuginfo_find_shared(struct debuginfo *found, const struct debuginfo_query
 		got = try_path(&search, xstrdup(name));
 	else if (!got)
 		got = find_by_link(&search, name);
+	got = got || fetch(&search);
 	return finish(&search, got, "shared (dwz) debug file");
 }
 
@@ -230,5 +250,6 @@ void debuginfo_release(struct debuginfo *found)
 		close(found->fd);
 	free(found->path);
 	free(found->reason);
+	free(found->fetch_reason);
 	*found = (struct debuginfo){ .fd = -1 };
 }

@@ -12,9 +12,9 @@
  *	debuginfo_release(&found);
  *
  * Searched, in each debug directory: .build-id/xx/rest.debug; then for the name in .gnu_debuglink
- * beside the file, in its .debug folder, and below each debug directory at the file's own path.
- * A file is taken only if it belongs to the same build: equal build ids, or, where there is none,
- * the checksum of .gnu_debuglink.
+ * beside the file, in its .debug folder, and below each debug directory at the file's own path;
+ *and, if there are servers to ask, by build id there. A file is taken only if it belongs to the
+ *same build: equal build ids, or, where there is none, the checksum of .gnu_debuglink.
  */
 #ifndef OBJECT_DEBUGINFO_H
 #define OBJECT_DEBUGINFO_H
@@ -23,6 +23,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "object/debuginfod.h"
+
 #define DEBUGINFO_DIRECTORY "/usr/lib/debug"
 
 struct debuginfo_query {
@@ -30,13 +32,15 @@ struct debuginfo_query {
 	const char *path; /* of that file; NULL: not known */
 	/* Searched before DEBUGINFO_DIRECTORY; ends with NULL.  May be NULL. */
 	const char *const *directories;
+	struct debuginfod *servers; /* NULL: nothing is fetched */
 };
 
 struct debuginfo {
 	int fd; /* -1: not found */
 	char *path;
-	char *reason;  /* why not found */
-	bool mismatch; /* there was one, but of another build */
+	char *reason;	    /* why not found */
+	bool mismatch;	    /* there was one, but of another build */
+	char *fetch_reason; /* why it was not fetched; NULL: that was not tried */
 };
 
 bool debuginfo_find(struct debuginfo *found, const struct debuginfo_query *query);

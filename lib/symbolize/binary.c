@@ -8,6 +8,8 @@
 
 #include "base/alloc.h"
 
+enum { COMPRESSED_ZSTD = 2 };
+
 bool binary_has_section(Elf *elf, const char *name)
 {
 	Elf_Scn *section = NULL;
@@ -52,10 +54,12 @@ static void open_separate(struct binary *binary, const struct binary_where *wher
 		.elf = binary->elf,
 		.path = where->path,
 		.directories = where->debug_directories,
+		.servers = where->servers,
 	};
 
 	if (debuginfo_find(&binary->separate, &query))
 		binary->separate_elf = elf_begin(binary->separate.fd, ELF_C_READ_MMAP, NULL);
+	binary->fetch_reason = binary->separate.fetch_reason;
 }
 
 static void set_reason(struct binary *binary, const char *what, const char *why)
@@ -74,6 +78,7 @@ static void open_shared(struct binary *binary, const struct binary_where *where)
 		.elf = binary->elf,
 		.path = binary->separate.path ? binary->separate.path : where->path,
 		.directories = where->debug_directories,
+		.servers = where->servers,
 	};
 
 	if (id_size <= 0)
@@ -84,6 +89,18 @@ static void open_shared(struct binary *binary, const struct binary_where *where)
 		dwarf_setalt(binary->dwarf, binary->shared_dwarf);
 	else
 		set_reason(binary, "debug information incomplete", binary->shared.reason);
+}
+
+/* Compressed in a way that this libelf does not know, perhaps. */
+static bool is_zstd(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	GElf_Chdr chdr;
+
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getchdr(section, &chdr) && chdr.ch_type == COMPRESSED_ZSTD)
+			return true;
+	return false;
 }
 
 static void open_dwarf(struct binary *binary, const struct binary_where *where)
@@ -98,7 +115,8 @@ static void open_dwarf(struct binary *binary, const struct binary_where *where)
 	if (binary->dwarf)
 		open_shared(binary, where);
 	else
-		set_reason(binary, "debug information unreadable", dwarf_errmsg(-1));
+		set_reason(binary, "debug information unreadable",
+			   is_zstd(elf) ? "libelf unpacks zstd since 0.189" : dwarf_errmsg(-1));
 }
 
 int binary_open(struct binary *binary, int fd, const struct binary_where *where, struct error *err)

@@ -26,7 +26,8 @@ struct binary_where {
 	const char *path;     /* of the file, or NULL */
 	const char *build_id; /* that it must have, or NULL */
 	const char *const *debug_directories;
-	const char *no_dwarf; /* not NULL: why it is not to be read */
+	struct debuginfod *servers; /* to fetch debug files from; NULL: none */
+	const char *no_dwarf;	    /* not NULL: why it is not to be read */
 };
 
 struct binary {
@@ -37,6 +38,7 @@ struct binary {
 	Elf *separate_elf;
 	struct debuginfo shared;
 	Dwarf *dwarf, *shared_dwarf;
+	const char *fetch_reason; /* why the debug file was not fetched, if that was tried */
 	char *reason; /* what is wrong with the debug information; NULL: nothing, or there is none
 		       */
 };

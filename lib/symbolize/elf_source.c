@@ -20,6 +20,7 @@
 #include "symbolize/paths.h"
 #include "symbolize/plt.h"
 #include "symbolize/qualify.h"
+#include "symbolize/remedy.h"
 #include "symbolize/source.h"
 #include "symbolize/symtab.h"
 #include "symbolize/units.h"
@@ -39,7 +40,9 @@ struct elf_source {
 	struct functions *functions;
 	struct map known; /* what names a function (a DIE, a symbol) -> id of the function */
 	VEC(const struct scope *) scopes;
-	char *reason;
+	struct means *means;
+	size_t nr_left_out;
+	char *reason; /* set when it is asked for */
 };
 
 /* --- names without DWARF ------------------------------------------------------------------- */
@@ -173,7 +176,7 @@ static void describe(struct elf_source *elf, Dwarf_Die *die, const struct scope 
 		symbol = mangled_only(symbol);
 	if (take_name(function, text, symbol))
 		function->symbol = symbol;
-	else if (!function->symbol && function->name)
+	else if (!function->symbol && function->name && !elf->functions->no_demangle)
 		take_name(function, text, qualify(&elf->qualifier, die, function->name));
 }
 
@@ -277,6 +280,8 @@ static void elf_resolve(struct source *source, uint64_t address, struct chain *c
 	const char *file;
 	uint32_t line;
 
+	chain->left_out = unit && !unit->read;
+	elf->nr_left_out += chain->left_out;
 	if (unit)
 		resolve_scopes(elf, unit, address, chain);
 	if (chain->at.nr == 0)
@@ -332,33 +337,19 @@ static bool is_stripped(const struct binary *binary)
 	       !(binary->separate_elf && binary_has_section(binary->separate_elf, ".symtab"));
 }
 
-/* Why the names are not all that they could be, and what would help; NULL: they are. */
-static char *explain(const struct elf_source *elf)
-{
-	const struct binary *binary = &elf->binary;
-
-	if (elf->units.nr_split_missing)
-		return xasprintf("split debug information is missing: %zu of %zu .dwo files",
-				 elf->units.nr_split_missing, elf->units.at.nr);
-	if (binary->reason)
-		return xstrdup(binary->reason);
-	if (binary->dwarf)
-		return elf->units.at.nr ? NULL : xstrdup("debug information unreadable: no units");
-	if (!is_stripped(binary))
-		return xstrdup("no debug information; build with -g");
-	return xasprintf("stripped, %s; install its debug package (-dbgsym, -dbg)",
-			 elf->symtab.at.nr ? "only exported functions have names" : "no names");
-}
-
 static int open_all(struct elf_source *elf, const struct source_request *request, struct error *err)
 {
-	const struct symbolize_options *options = request->options;
+	struct means *means = request->means;
+	const struct symbolize_options *options = means->options;
+	const char *spent = budget_is_spent(&means->budget) ? means->budget.spent : NULL;
 	struct binary_where where = {
 		.path = request->module->open_path ? request->module->open_path
 						   : request->module->path,
 		.build_id = request->module->build_id,
 		.debug_directories = options->debug_directories,
-		.no_dwarf = request->no_dwarf,
+		.servers =
+			elf->module->kind == PROFILE_MODULE_FILE && !spent ? means->servers : NULL,
+		.no_dwarf = request->no_dwarf ? request->no_dwarf : spent,
 	};
 	int fd = descriptor(elf, options, err);
 	int ret = fd < 0 ? fd : binary_open(&elf->binary, fd, &where, err);
@@ -367,8 +358,7 @@ static int open_all(struct elf_source *elf, const struct source_request *request
 		return ret;
 	read_symbols(elf);
 	if (elf->binary.dwarf)
-		units_open(&elf->units, elf->binary.dwarf, &elf->binary.file);
-	elf->reason = explain(elf);
+		units_open(&elf->units, elf->binary.dwarf, &elf->binary.file, &means->budget);
 	return 0;
 }
 
@@ -400,6 +390,7 @@ static struct source *elf_open(const struct source_request *request)
 	elf->source.kind = &source_elf;
 	elf->module = request->module;
 	elf->functions = request->functions;
+	elf->means = request->means;
 	elf->own_fd = -1;
 	if (open_all(elf, request, &err) < 0) {
 		elf_close(&elf->source);
@@ -416,15 +407,25 @@ static enum profile_debug debug_of(const struct elf_source *elf)
 	return elf->symtab.at.nr ? PROFILE_DEBUG_SYMBOLS : PROFILE_DEBUG_NONE;
 }
 
-static void elf_describe(const struct source *source, struct profile_module *module)
+static void elf_describe(struct source *source, struct profile_module *module)
 {
-	const struct elf_source *elf = (const struct elf_source *)source;
+	struct elf_source *elf = (struct elf_source *)source;
+	struct lack lack = {
+		.path = module->path,
+		.binary = &elf->binary,
+		.units = &elf->units,
+		.has_symbols = elf->symtab.at.nr,
+		.stripped = is_stripped(&elf->binary),
+		.nr_left_out = elf->nr_left_out,
+		.means = elf->means,
+	};
 
 	module->debug = debug_of(elf);
 	module->debug_path = elf->binary.separate_elf ? elf->binary.separate.path
 			     : elf->units.at.nr	      ? module->open_path
 						      : NULL;
-	module->reason = elf->reason;
+	free(elf->reason);
+	module->reason = elf->reason = remedy_for(&lack);
 }
 
 const struct source_kind source_elf = {

@@ -55,6 +55,7 @@ struct place {
 /* What an address is: the function around it, then each one inlined into the one before. */
 struct chain {
 	VEC(struct place) at;
+	bool left_out; /* there is more to say, but the budget is spent */
 };
 
 #endif

@@ -131,7 +131,7 @@ static void jit_resolve(struct source *source, uint64_t address, struct chain *c
 	vec_push(&chain->at, (struct place){ .function = id });
 }
 
-static void jit_describe(const struct source *source, struct profile_module *module)
+static void jit_describe(struct source *source, struct profile_module *module)
 {
 	(void)source;
 	module->debug = PROFILE_DEBUG_SYMBOLS;

@@ -2,13 +2,17 @@
 #include "symbolize/job.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "store/reader.h"
 #include "store/writer.h"
 #include "symbolize/functions.h"
 #include "symbolize/ledger.h"
+#include "symbolize/means.h"
 #include "symbolize/source.h"
+
+#define BUDGET_NS UINT64_C(60000000000)
 
 struct run {
 	const struct job *job;
@@ -18,6 +22,8 @@ struct run {
 	size_t nr_functions_put;
 	struct chain chain;
 	struct ledger ledger;
+	struct means means;
+	struct error no_servers;
 	VEC(const struct profile_address *) addresses; /* code, by module and value */
 };
 
@@ -88,13 +94,67 @@ static const struct job_limit *limit_of(const struct job *job, uint32_t module)
 	return NULL;
 }
 
+/* --- what all modules share ---------------------------------------------------------------- */
+
+static void begin_fetching(void *context)
+{
+	struct run *run = context;
+
+	budget_pause(&run->means.budget);
+	run->job->watch.begin(run->job->watch.context);
+}
+
+static enum debuginfod_verdict watch_fetching(void *context, uint64_t got, uint64_t size)
+{
+	const struct debuginfod_watch *watch = &((struct run *)context)->job->watch;
+
+	return watch->progress(watch->context, got, size);
+}
+
+static void end_fetching(void *context)
+{
+	struct run *run = context;
+
+	run->job->watch.end(run->job->watch.context);
+	budget_resume(&run->means.budget);
+}
+
+static uint64_t half_of_memory(void)
+{
+	return (uint64_t)sysconf(_SC_PHYS_PAGES) / 2 * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void open_means(struct run *run)
+{
+	const struct symbolize_options *options = run->job->options;
+	struct debuginfod_watch watch = { begin_fetching, watch_fetching, end_fetching, run };
+	struct means *means = &run->means;
+
+	means->options = options;
+	if (options->debuginfod_urls)
+		means->servers =
+			debuginfod_open(options->debuginfod_urls, &watch, &run->no_servers);
+	if (options->debuginfod_urls && !means->servers)
+		means->no_servers = run->no_servers.message;
+	budget_begin(&means->budget, options->budget_ns ?: BUDGET_NS,
+		     options->budget_bytes ?: half_of_memory());
+}
+
+static void close_means(struct means *means)
+{
+	debuginfod_close(means->servers);
+	packages_release(&means->packages);
+}
+
+/* ------------------------------------------------------------------------------------------- */
+
 static struct source *open_source(struct run *run, const struct profile_module *module)
 {
 	const struct job_limit *limit = limit_of(run->job, module->id);
 	struct source_request request = {
 		.profile = run->profile,
 		.module = module,
-		.options = run->job->options,
+		.means = &run->means,
 		.no_dwarf = limit && limit->effort == EFFORT_SYMBOLS ? limit->reason : NULL,
 		.functions = &run->functions,
 	};
@@ -125,7 +185,9 @@ static void put_chain(struct run *run, uint32_t address)
 		writer_put_frame(run->writer, &frame);
 	}
 	if (!run->functions.at.at[run->chain.at.at[0].function].has_name)
-		ledger_nameless(&run->ledger, address);
+		ledger_note(&run->ledger, address, LEDGER_NO_NAME);
+	if (run->chain.left_out)
+		ledger_note(&run->ledger, address, LEDGER_LEFT_OUT);
 }
 
 static void name_group(struct run *run, const struct group *group, struct source *source)
@@ -134,6 +196,7 @@ static void name_group(struct run *run, const struct group *group, struct source
 
 	for (size_t i = 0; i < group->nr; i++) {
 		run->chain.at.nr = 0;
+		run->chain.left_out = false;
 		source->kind->resolve(source, group->at[i]->value, &run->chain);
 		put_chain(run, group->at[i]->id);
 	}
@@ -179,6 +242,7 @@ static void keep_chain(struct run *run, uint32_t address)
 	const struct profile *profile = run->profile;
 
 	run->chain.at.nr = 0;
+	run->chain.left_out = false;
 	for (uint32_t i = profile->first_frame[address]; i < profile->first_frame[address + 1]; i++)
 		vec_push(&run->chain.at,
 			 (struct place){
@@ -235,6 +299,7 @@ static int do_all(struct run *run, struct error *err)
 		return ret;
 
 	sort_addresses(run);
+	open_means(run);
 	ledger_init(&run->ledger, run->profile);
 	writer_begin(run->writer);
 	writer_clear_symbols(run->writer);
@@ -248,6 +313,7 @@ int job_run(const struct job *job, struct error *err)
 	int ret = do_all(&run, err);
 
 	writer_close(run.writer);
+	close_means(&run.means);
 	ledger_release(&run.ledger);
 	functions_release(&run.functions);
 	vec_free(&run.chain.at);

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "object/debuginfod.h"
 #include "symbolize/symbolize.h"
 
 /* How much may be tried with a module; what crashed once gets less the next time. */
@@ -39,6 +40,7 @@ struct job {
 	void (*begin_module)(void *context, const struct profile_module *module, size_t done,
 			     size_t total);
 	void *context;
+	struct debuginfod_watch watch; /* over what is fetched */
 };
 
 int job_run(const struct job *job, struct error *err);

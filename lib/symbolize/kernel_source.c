@@ -168,7 +168,7 @@ static void kernel_resolve(struct source *source, uint64_t address, struct chain
 	vec_push(&chain->at, (struct place){ .function = id });
 }
 
-static void kernel_describe(const struct source *source, struct profile_module *module)
+static void kernel_describe(struct source *source, struct profile_module *module)
 {
 	(void)source;
 	module->debug = PROFILE_DEBUG_SYMBOLS;

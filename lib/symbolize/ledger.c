@@ -11,15 +11,16 @@ void ledger_init(struct ledger *ledger, const struct profile *profile)
 {
 	*ledger = (struct ledger){
 		.profile = profile,
-		.nameless = xcalloc(profile->nr_addresses + 1, sizeof(bool)),
+		.lacks = xcalloc(profile->nr_addresses + 1, 1),
 		.reached = xcalloc(profile->nr_stacks + 1, sizeof(bool)),
 	};
 }
 
-void ledger_nameless(struct ledger *ledger, uint32_t address)
+void ledger_note(struct ledger *ledger, uint32_t address, enum ledger_lack lack)
 {
-	ledger->nameless[address] = true;
-	ledger->nr_nameless++;
+	ledger->lacks[address] |= lack;
+	ledger->nr_nameless += lack == LEDGER_NO_NAME;
+	ledger->nr_left_out += lack == LEDGER_LEFT_OUT;
 }
 
 static bool concerned(const struct ledger *ledger, uint32_t module, uint32_t id)
@@ -29,8 +30,8 @@ static bool concerned(const struct ledger *ledger, uint32_t module, uint32_t id)
 	return address->kind == PROFILE_ADDRESS_CODE && address->module == module;
 }
 
-/* Of the stacks with an address of the module; all of them, or those that have no name. */
-static uint64_t count(const struct ledger *ledger, uint32_t module, bool all)
+/* Of the stacks with an address of the module that lacks this; 0: with any. */
+static uint64_t count(const struct ledger *ledger, uint32_t module, enum ledger_lack lack)
 {
 	const struct profile *profile = ledger->profile;
 	uint64_t samples = 0, allocations = 0;
@@ -41,7 +42,7 @@ static uint64_t count(const struct ledger *ledger, uint32_t module, bool all)
 		ledger->reached[i] =
 			(stack->parent != PROFILE_NONE && ledger->reached[stack->parent]) ||
 			(concerned(ledger, module, stack->address) &&
-			 (all || ledger->nameless[stack->address]));
+			 (!lack || ledger->lacks[stack->address] & lack));
 	}
 	for (size_t i = 0; i < profile->nr_totals; i++)
 		if (profile->totals[i].event == 0 && ledger->reached[profile->totals[i].stack] &&
@@ -54,11 +55,11 @@ static uint64_t count(const struct ledger *ledger, uint32_t module, bool all)
 }
 
 static void put(const struct ledger *ledger, struct writer *writer, enum profile_quality_kind kind,
-		const struct profile_module *module, char *detail)
+		const struct profile_module *module, enum ledger_lack lack, char *detail)
 {
 	struct profile_quality row = {
 		.kind = kind,
-		.count = count(ledger, module->id, kind == PROFILE_NO_DEBUG),
+		.count = count(ledger, module->id, lack),
 		.detail = detail,
 	};
 
@@ -67,30 +68,35 @@ static void put(const struct ledger *ledger, struct writer *writer, enum profile
 	free(detail);
 }
 
-static const char *reason_of(const struct profile_module *module)
+/* Of a file with debug information, the reason is about something else. */
+static const char *why_nameless(const struct profile_module *module)
 {
-	return module->reason ? module->reason : "no symbol holds them";
+	return module->reason && module->debug != PROFILE_DEBUG_FULL ? module->reason
+								     : "no symbol holds them";
 }
 
 void ledger_end_module(struct ledger *ledger, const struct profile_module *module,
 		       struct writer *writer)
 {
-	uint32_t nameless = ledger->nr_nameless;
+	uint32_t nameless = ledger->nr_nameless, left_out = ledger->nr_left_out;
 
-	ledger->nr_nameless = 0;
+	ledger->nr_nameless = ledger->nr_left_out = 0;
 	if (module->kind == PROFILE_MODULE_SELF)
 		return;
 	if (nameless)
-		put(ledger, writer, PROFILE_NO_SYMBOL, module,
+		put(ledger, writer, PROFILE_NO_SYMBOL, module, LEDGER_NO_NAME,
 		    xasprintf("%s: %" PRIu32 " address%s: %s", module->name, nameless,
-			      nameless == 1 ? "" : "es", reason_of(module)));
+			      nameless == 1 ? "" : "es", why_nameless(module)));
+	if (left_out)
+		put(ledger, writer, PROFILE_BOUNDED, module, LEDGER_LEFT_OUT,
+		    xasprintf("%s: %s", module->name, module->reason));
 	if (module->kind == PROFILE_MODULE_FILE && module->debug == PROFILE_DEBUG_SYMBOLS)
-		put(ledger, writer, PROFILE_NO_DEBUG, module,
-		    xasprintf("%s: %s", module->name, reason_of(module)));
+		put(ledger, writer, PROFILE_NO_DEBUG, module, 0,
+		    xasprintf("%s: %s", module->name, module->reason));
 }
 
 void ledger_release(struct ledger *ledger)
 {
-	free(ledger->nameless);
+	free(ledger->lacks);
 	free(ledger->reached);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger - which samples the missing names and lines concern: the quality rows no-symbol and
- * no-debug, at most one a module.
+ * ledger - which samples the missing names and lines concern: the quality rows no-symbol,
+ * no-debug and bounded, at most one of each a module.
  *
  *	struct ledger ledger;
  *
  *	ledger_init(&ledger, profile);
- *	ledger_nameless(&ledger, address_id);		// of the module looked into
+ *	ledger_note(&ledger, address_id, LEDGER_NO_NAME);	// of the module looked into
  *	ledger_end_module(&ledger, &module, writer);	// module.debug and reason are set
  *	ledger_release(&ledger);
  *
@@ -22,15 +22,20 @@
 #include "store/reader.h"
 #include "store/writer.h"
 
+enum ledger_lack {
+	LEDGER_NO_NAME = 1,
+	LEDGER_LEFT_OUT = 2, /* lines and inlined calls: the budget was spent */
+};
+
 struct ledger {
 	const struct profile *profile;
-	bool *nameless; /* by address */
-	bool *reached;	/* by stack: it has such an address */
-	uint32_t nr_nameless;
+	uint8_t *lacks;			   /* by address: enum ledger_lack */
+	bool *reached;			   /* by stack: it has such an address */
+	uint32_t nr_nameless, nr_left_out; /* of the module looked into */
 };
 
 void ledger_init(struct ledger *ledger, const struct profile *profile);
-void ledger_nameless(struct ledger *ledger, uint32_t address);
+void ledger_note(struct ledger *ledger, uint32_t address, enum ledger_lack lack);
 void ledger_end_module(struct ledger *ledger, const struct profile_module *module,
 		       struct writer *writer);
 void ledger_release(struct ledger *ledger);

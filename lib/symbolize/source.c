@@ -58,11 +58,11 @@ static void nothing_resolve(struct source *source, uint64_t address, struct chai
 	vec_push(&chain->at, (struct place){ .function = nothing->function });
 }
 
-static void nothing_describe(const struct source *source, struct profile_module *module)
+static void nothing_describe(struct source *source, struct profile_module *module)
 {
 	module->debug = PROFILE_DEBUG_NONE;
 	module->debug_path = NULL;
-	module->reason = ((const struct nothing *)source)->reason;
+	module->reason = ((struct nothing *)source)->reason;
 }
 
 static void nothing_close(struct source *source)

@@ -20,12 +20,12 @@
 #include "base/error.h"
 #include "store/reader.h"
 #include "symbolize/functions.h"
-#include "symbolize/symbolize.h"
+#include "symbolize/means.h"
 
 struct source_request {
 	const struct profile *profile;
 	const struct profile_module *module;
-	const struct symbolize_options *options;
+	struct means *means;
 	const char *no_dwarf; /* why to read symbol tables only: DWARF crashed before; or NULL */
 	struct functions *functions;
 };
@@ -43,7 +43,7 @@ struct source_kind {
 	 */
 	void (*resolve)(struct source *source, uint64_t address, struct chain *chain);
 	/* Sets debug, debug_path and reason; valid until the source is closed. */
-	void (*describe)(const struct source *source, struct profile_module *module);
+	void (*describe)(struct source *source, struct profile_module *module);
 	void (*close)(struct source *source);
 };
 

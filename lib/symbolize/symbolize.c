@@ -3,11 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,13 +22,15 @@
 /* A module that keeps us busy for longer is made to do so. */
 enum { SECONDS_PER_MODULE = 60 };
 
+enum { TICK_MS = 200 }; /* between signs of life */
+
 enum { EXIT_NO_READER = 1, EXIT_NO_MEMORY };
 
 /* What the child says; short enough that write() does not cut it into pieces. */
 struct message {
-	enum { BEGIN_MODULE, DONE } kind;
+	enum { BEGIN_MODULE, FETCH, DONE } kind;
 	uint32_t module;
-	size_t done, total;
+	struct symbolize_progress progress; /* but for its module's name, which is: */
 	char name[256];
 	struct error err; /* of DONE; code 0: all is well */
 };
@@ -34,8 +40,10 @@ struct supervisor {
 	VEC(struct job_limit) limits;
 	int pipe[2];
 	pid_t child;
-	bool in_module; /* the last that was begun; a crash is its fault */
-	uint32_t module;
+	int signals;	     /* of ours, to be passed on to the child */
+	bool in_module;	     /* the last that was begun; a crash is its fault */
+	struct message last; /* from the child */
+	unsigned int seconds_per_module;
 };
 
 /* --- the child ----------------------------------------------------------------------------- */
@@ -54,13 +62,57 @@ static void begin_module(void *context, const struct profile_module *module, siz
 	struct message message = {
 		.kind = BEGIN_MODULE,
 		.module = module->id,
-		.done = done,
-		.total = total,
+		.progress = { .done = done, .total = total },
 	};
 
 	snprintf(message.name, sizeof(message.name), "%s", module->name);
 	send_message(supervisor->pipe[1], &message);
-	alarm(SECONDS_PER_MODULE);
+	supervisor->last = message;
+	alarm(supervisor->seconds_per_module);
+}
+
+static volatile sig_atomic_t nr_interrupts;
+
+static void note_interrupt(int signal_nr)
+{
+	(void)signal_nr;
+	nr_interrupts++;
+}
+
+/* A slow network is not the module's fault. */
+static void begin_fetching(void *context)
+{
+	(void)context;
+	alarm(0);
+	signal(SIGINT, note_interrupt);
+}
+
+static enum debuginfod_verdict watch_fetching(void *context, uint64_t got, uint64_t size)
+{
+	struct supervisor *supervisor = context;
+	static int nr_obeyed;
+
+	supervisor->last.kind = FETCH;
+	supervisor->last.progress.fetching = true;
+	supervisor->last.progress.fetched_bytes = got;
+	supervisor->last.progress.fetch_bytes = size;
+	send_message(supervisor->pipe[1], &supervisor->last);
+	if (nr_obeyed == nr_interrupts)
+		return DEBUGINFOD_GO_ON;
+	nr_obeyed = nr_interrupts;
+	return nr_interrupts > 1 ? DEBUGINFOD_STOP : DEBUGINFOD_SKIP;
+}
+
+static void end_fetching(void *context)
+{
+	struct supervisor *supervisor = context;
+
+	signal(SIGINT, SIG_DFL);
+	if (supervisor->last.kind == FETCH) {
+		supervisor->last.progress.fetching = false;
+		send_message(supervisor->pipe[1], &supervisor->last);
+	}
+	alarm(supervisor->seconds_per_module);
 }
 
 /* The recorder catches signals; here they do what they do by default. */
@@ -114,6 +166,37 @@ static bool receive(int fd, struct message *message)
 	return true;
 }
 
+/* What a terminal sends has reached the child as well. */
+static void pass_on(const struct supervisor *supervisor)
+{
+	struct signalfd_siginfo info;
+
+	while (read(supervisor->signals, &info, sizeof(info)) == sizeof(info))
+		if (info.ssi_code != SI_KERNEL)
+			kill(supervisor->child, (int)info.ssi_signo);
+}
+
+/* Until the child says something, or a moment has passed: then false. */
+static bool wait_for_message(const struct supervisor *supervisor)
+{
+	struct pollfd fds[] = { { .fd = supervisor->pipe[0], .events = POLLIN },
+				{ .fd = supervisor->signals, .events = POLLIN } };
+
+	if (poll(fds, ARRAY_SIZE(fds), TICK_MS) > 0 && fds[1].revents)
+		pass_on(supervisor);
+	return fds[0].revents;
+}
+
+static void show(struct supervisor *supervisor)
+{
+	const struct symbolize_options *options = supervisor->job.options;
+
+	if (!options->progress || !supervisor->in_module)
+		return;
+	supervisor->last.progress.module = supervisor->last.name;
+	options->progress(options->context, &supervisor->last.progress);
+}
+
 static int start(struct supervisor *supervisor, struct error *err)
 {
 	if (pipe2(supervisor->pipe, O_CLOEXEC) < 0)
@@ -134,21 +217,21 @@ static int start(struct supervisor *supervisor, struct error *err)
 /* True when the child came to an end that it could tell of. */
 static bool listen_to(struct supervisor *supervisor, struct error *err)
 {
-	const struct symbolize_options *options = supervisor->job.options;
 	struct message message;
 
-	while (receive(supervisor->pipe[0], &message)) {
-		if (message.kind == DONE) {
-			*err = message.err;
-			return true;
+	for (;;) {
+		if (wait_for_message(supervisor)) {
+			if (!receive(supervisor->pipe[0], &message))
+				return false;
+			if (message.kind == DONE)
+				break;
+			supervisor->in_module = true;
+			supervisor->last = message;
 		}
-		supervisor->in_module = true;
-		supervisor->module = message.module;
-		if (options->progress)
-			options->progress(options->context, message.done, message.total,
-					  message.name);
+		show(supervisor);
 	}
-	return false;
+	*err = message.err;
+	return true;
 }
 
 static int wait_for(pid_t pid)
@@ -160,10 +243,10 @@ static int wait_for(pid_t pid)
 	return status;
 }
 
-static char *reason_for(int status)
+static char *reason_for(int status, unsigned int seconds)
 {
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-		return xasprintf("reading it took longer than %d s", SECONDS_PER_MODULE);
+		return xasprintf("reading it took longer than %u s", seconds);
 	if (WIFSIGNALED(status))
 		return xasprintf("reading it crashed (%s)", sigdescr_np(WTERMSIG(status)));
 	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NO_MEMORY)
@@ -182,13 +265,13 @@ static struct job_limit *limit_of(struct supervisor *supervisor, uint32_t module
 /* The next attempt leaves out of that module what this one died of.  False if it had nothing. */
 static bool lower_effort(struct supervisor *supervisor, int status)
 {
-	struct job_limit *limit = limit_of(supervisor, supervisor->module);
+	struct job_limit *limit = limit_of(supervisor, supervisor->last.module);
 
 	if (limit->effort == EFFORT_NONE)
 		return false;
 	limit->effort++;
 	free((char *)limit->reason);
-	limit->reason = reason_for(status);
+	limit->reason = reason_for(status, supervisor->seconds_per_module);
 	supervisor->job.limits = supervisor->limits.at;
 	supervisor->job.nr_limits = supervisor->limits.nr;
 	return true;
@@ -222,16 +305,52 @@ static enum verdict attempt(struct supervisor *supervisor, struct error *err)
 	return FINISHED;
 }
 
+static unsigned int seconds_per_module(const struct symbolize_options *options)
+{
+	uint64_t budget_s = options->budget_ns / 1000000000;
+
+	if (budget_s <= SECONDS_PER_MODULE)
+		return SECONDS_PER_MODULE;
+	return budget_s < UINT_MAX ? (unsigned int)budget_s : UINT_MAX;
+}
+
+/* Signals to stop come by a descriptor, so that the child can be told. */
+static void take_signals(struct supervisor *supervisor, sigset_t *before)
+{
+	sigset_t taken;
+
+	sigemptyset(&taken);
+	sigaddset(&taken, SIGINT);
+	sigaddset(&taken, SIGTERM);
+	sigaddset(&taken, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &taken, before);
+	supervisor->signals = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void give_signals_back(struct supervisor *supervisor, const sigset_t *before)
+{
+	if (supervisor->signals >= 0)
+		close(supervisor->signals);
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 int symbolize_file(const char *path, const struct symbolize_options *options, struct error *err)
 {
 	struct supervisor supervisor = {
-		.job = { .path = path, .options = options, .begin_module = begin_module },
+		.job = { .path = path,
+			 .options = options,
+			 .begin_module = begin_module,
+			 .watch = { begin_fetching, watch_fetching, end_fetching } },
+		.seconds_per_module = seconds_per_module(options),
 	};
 	struct error result = ERROR_INIT;
+	sigset_t before;
 
-	supervisor.job.context = &supervisor;
+	supervisor.job.context = supervisor.job.watch.context = &supervisor;
+	take_signals(&supervisor, &before);
 	while (attempt(&supervisor, &result) == AGAIN)
 		;
+	give_signals_back(&supervisor, &before);
 	vec_each(&supervisor.limits, limit) free((char *)limit->reason);
 	vec_free(&supervisor.limits);
 	if (err)

@@ -13,16 +13,27 @@
  *
  * Reading foreign ELF and DWARF is done by a child process.  A module that crashes it, or keeps
  * it busy for too long, loses its names; the others, the profile and the caller do not notice.
- * Nothing is fetched from the network.
+ * Nothing is fetched from the network unless servers are named.
  */
 #ifndef SYMBOLIZE_SYMBOLIZE_H
 #define SYMBOLIZE_SYMBOLIZE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "store/profile.h"
+
+/* Has the debug files of most distributions. */
+#define SYMBOLIZE_PUBLIC_SERVER "https://debuginfod.elfutils.org/"
+
+struct symbolize_progress {
+	size_t done, total;		     /* modules */
+	const char *module;		     /* the one being looked into */
+	bool fetching;			     /* its debug file, of which there is: */
+	uint64_t fetched_bytes, fetch_bytes; /* 0: not known */
+};
 
 struct symbolize_options {
 	/*
@@ -32,17 +43,29 @@ struct symbolize_options {
 	 */
 	int (*open_module)(void *context, const struct profile_module *module);
 
-	/* Called before each module that is looked into; done counts up to total.  May be NULL. */
-	void (*progress)(void *context, size_t done, size_t total, const char *module);
+	/* Called when a module is begun, and a few times a second from then on.  May be NULL. */
+	void (*progress)(void *context, const struct symbolize_progress *progress);
 	void *context;
 
 	/* Searched for separate debug files before /usr/lib/debug; ends with NULL.  May be NULL. */
 	const char *const *debug_directories;
 	bool no_demangle;
+
+	/*
+	 * Servers to fetch debug files from that are not here, as debuginfod wants them: separated
+	 * by spaces.  NULL: none.  Meanwhile SIGINT skips a file, a second one all others.
+	 */
+	const char *debuginfod_urls;
+
+	/*
+	 * Once so much time or memory was spent (fetching does not count), what is left gets names
+	 * without files, lines and inlined calls.  0: a minute, half of the machine's memory.
+	 */
+	uint64_t budget_ns, budget_bytes;
 };
 
 /*
- * ERR_INTERRUPTED when the child was killed by SIGINT, SIGTERM or SIGHUP; otherwise what
+ * ERR_INTERRUPTED when SIGINT, SIGTERM or SIGHUP came meanwhile; otherwise what
  * profile_open() and the writer say.  On any error the profile keeps the names it had.
  */
 int symbolize_file(const char *path, const struct symbolize_options *options, struct error *err);

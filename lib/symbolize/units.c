@@ -35,13 +35,15 @@ static bool has_code(Dwarf_Die *die)
 	return tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit;
 }
 
-void units_open(struct units *units, Dwarf *dwarf, const struct elf_file *text)
+void units_open(struct units *units, Dwarf *dwarf, const struct elf_file *text,
+		struct budget *budget)
 {
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die, split;
 	uint8_t type;
 
 	units->text = text;
+	units->budget = budget;
 	while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, &split) == 0) {
 		if (!has_code(&die))
 			continue;
@@ -62,7 +64,7 @@ static struct unit *read_once(struct units *units, uint32_t i)
 {
 	struct unit *unit = &units->at.at[i];
 
-	if (!unit->read)
+	if (!unit->read && !budget_is_spent(units->budget))
 		unit_read(unit, units->text);
 	return unit;
 }

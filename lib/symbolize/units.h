@@ -10,6 +10,9 @@
  *
  * The ranges that the units themselves state decide; .debug_aranges is not looked at.  Units that
  * state none are read, all of them, the first time that no other has an address.
+ *
+ * Once the budget is spent, no further unit is read: what units_find() returns may be one that
+ * has read == false, and so knows nothing.
  */
 #ifndef SYMBOLIZE_UNITS_H
 #define SYMBOLIZE_UNITS_H
@@ -18,11 +21,13 @@
 
 #include "base/vec.h"
 #include "object/elf_file.h"
+#include "symbolize/budget.h"
 #include "symbolize/segments.h"
 #include "symbolize/unit.h"
 
 struct units {
 	const struct elf_file *text;
+	struct budget *budget;
 	VEC(struct unit) at;
 	struct segments segments;
 	VEC(uint32_t) without_ranges;
@@ -31,8 +36,9 @@ struct units {
 	size_t nr_split_missing; /* units whose entries are in a .dwo file that is not there */
 };
 
-/* dwarf, and text of the file that has the code, stay the caller's and must stay. */
-void units_open(struct units *units, Dwarf *dwarf, const struct elf_file *text);
+/* dwarf, budget, and text of the file that has the code, stay the caller's and must stay. */
+void units_open(struct units *units, Dwarf *dwarf, const struct elf_file *text,
+		struct budget *budget);
 struct unit *units_find(struct units *units, uint64_t address);
 void units_close(struct units *units);
 

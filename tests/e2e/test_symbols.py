@@ -6,14 +6,19 @@ The addresses to name are put into a recorded profile, then `cprof symbolize` ru
 """
 
 import collections
+import http.server
 import json
 import os
+import pty
 import random
 import re
 import shutil
+import signal
 import sqlite3
 import struct
 import subprocess
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -54,6 +59,7 @@ class Frames:
                 "ORDER BY a.id, r.depth DESC"):
             raw = (linkage or name) if has_name else ""
             self.at[value & (2 ** 64 - 1)].append((name, raw, file or "", line or 0))
+        self.quality = profile.sql("SELECT kind, detail, count FROM quality")
         [(self.debug, self.debug_path, self.reason)] = profile.sql("SELECT debug, debug_path, reason FROM module")
 
     def names(self):
@@ -63,11 +69,11 @@ class Frames:
 @pytest.fixture
 def resolve(runner, record):
     """resolve(file, addresses, *options): Frames, from a profile with these addresses only."""
-    def resolve(file, addresses, *options, kind="file", name=None, status=0):
+    def resolve(file, addresses, *options, kind="file", name=None, env=None):
         profile = record("true", options=["--heap=off", "--no-symbols"])
         put_addresses(profile.path, str(file), sorted(set(addresses)), kind, name or Path(file).name)
-        result = runner.cprof_run("symbolize", *options, profile.path)
-        assert result.returncode == status, result.stderr
+        result = runner.cprof_run("symbolize", *options, profile.path, env=env)
+        assert result.returncode == 0, result.stderr
         return Frames(profile)
     return resolve
 
@@ -83,6 +89,7 @@ def put_addresses(path, file, addresses, kind, name):
     connection.executemany("INSERT INTO address(id, kind, module, value) VALUES(?, 0, 0, ?)", enumerate(signed))
     connection.executemany("INSERT INTO stack(id, parent, address) VALUES(?, NULL, ?)",
                            ((i, i) for i in range(len(addresses))))
+    connection.executemany("INSERT INTO total VALUES(?, 0, 0, 1, 1, 1)", ((i,) for i in range(len(addresses))))
     connection.commit()
     connection.close()
 
@@ -508,6 +515,195 @@ def test_missing_split_debug_information_is_said(resolve, tmp_path):
     frames = resolve(app, [start for start, _ in functions(app)])
     assert "main" in frames.names().values()
     assert frames.debug == "symbols" and "1 of 1 .dwo" in frames.reason
+
+
+def test_a_dwp_file_is_read_or_said(resolve, need, tmp_path):
+    """libdw reads them since 0.191."""
+    need.tool("dwp")
+    make("gcc", "-O2", "-g", "-gdwarf-4", "-gsplit-dwarf", "-o", "app", SOURCES / "pages.c", cwd=tmp_path)
+    make("dwp", "-e", "app", cwd=tmp_path)
+    for file in tmp_path.glob("*.dwo"):
+        file.unlink()
+    app = tmp_path / "app"
+    frames = resolve(app, [start for start, _ in functions(app)])
+    assert "main" in frames.names().values()
+    assert frames.debug == "full" or "app.dwp, which libdw reads since 0.191" in frames.reason
+
+
+def test_sections_compressed_with_zstd_are_read_or_said(resolve, tmp_path):
+    """libelf reads them since 0.189, if built to."""
+    make("gcc", "-O2", "-g", "-o", "app", SOURCES / "pages.c", cwd=tmp_path)
+    app = tmp_path / "app"
+    if subprocess.run(["objcopy", "--compress-debug-sections=zstd", app], capture_output=True).returncode:
+        pytest.skip("this objcopy does not know zstd")
+    frames = resolve(app, [start for start, _ in functions(app)])
+    assert "main" in frames.names().values()
+    assert frames.debug == "full" or "zstd" in frames.reason
+
+
+def owner_of(path):
+    """Of the package that dpkg says a file is of."""
+    for name in (path, str(path).removeprefix("/usr")):
+        found = subprocess.run(["dpkg", "-S", str(name)], capture_output=True, text=True).stdout
+        if found:
+            return found.split(":")[0]
+    pytest.skip(f"dpkg does not know {path}")
+
+
+def test_a_stripped_library_says_which_package_would_help(resolve, need):
+    need.tool("dpkg")
+    library = need.file("/usr/lib/x86_64-linux-gnu/libsqlite3.so.0", "libsqlite3 is not installed").resolve()
+    if debug_file(library).exists():
+        pytest.skip("its debug package is installed")
+    frames = resolve(library, pick_addresses(library, 10))
+    assert frames.reason == ("stripped, only exported functions have names; "
+                             f"install {owner_of(library)}-dbgsym or try --debuginfod")
+
+
+def test_a_program_without_debug_information_says_how_to_build_it(resolve, tmp_path):
+    make("gcc", "-O2", "-o", "app", SOURCES / "pages.c", cwd=tmp_path)
+    assert resolve(tmp_path / "app", [start for start, _ in functions(tmp_path / "app")]).reason == (
+        "no debug information; build with -g")
+    make("strip", "app", cwd=tmp_path)
+    assert resolve(tmp_path / "app", [section(tmp_path / "app", ".text")[0]]).reason == (
+        "stripped, no names; build with -g and do not strip it or try --debuginfod")
+
+
+# --- what is fetched ----------------------------------------------------------------------------
+
+class Debuginfod(http.server.BaseHTTPRequestHandler):
+    """As `debuginfod` answers: /buildid/HEX/debuginfo."""
+
+    def do_GET(self):
+        self.server.asked.append(self.path)
+        if self.server.stalls:
+            self.server.stop.wait(60)
+            return
+        file = self.server.files.get(self.path)
+        self.send_response(200 if file else 404)
+        data = file.read_bytes() if file else b""
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def server(need, tmp_path):
+    """A debuginfod with .files {path: file}, which lists what it was .asked; if it .stalls, it never answers."""
+    if not list(Path("/usr/lib").glob("*/libdebuginfod.so.1")):
+        pytest.skip("libdebuginfod is not installed")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Debuginfod)
+    server.files, server.asked, server.stalls, server.stop = {}, [], False, threading.Event()
+    server.url = f"http://127.0.0.1:{server.server_port}/"
+    server.env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path), "DEBUGINFOD_URLS": server.url,
+                  "no_proxy": "127.0.0.1"}
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.stop.set()
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def asks_for(path):
+    return f"/buildid/{build_id(path)}/debuginfo"
+
+
+@pytest.mark.parametrize("option", ["--debuginfod", "--debuginfod=auto", "--debuginfod={url}"])
+def test_debug_files_are_fetched_when_asked(option, server, resolve, tmp_path):
+    app, debug, main = stripped_program(tmp_path)
+    server.files[asks_for(app)] = debug
+    option = option.format(url=server.url)
+    env = dict(server.env, DEBUGINFOD_URLS="http://localhost:1/") if "://" in option else server.env
+    frames = resolve(app, [main], option, env=env)
+    assert frames.names() == {main: "main"}
+    assert frames.at[main][-1][2].endswith("pages.c")
+    assert frames.debug_path.startswith(str(tmp_path / "cache"))
+    assert server.asked == [asks_for(app)]
+
+
+@pytest.mark.parametrize("option, urls", [([], True), (["--debuginfod=auto"], False)])
+def test_nothing_is_fetched_unasked(option, urls, server, resolve, tmp_path):
+    app, debug, main = stripped_program(tmp_path)
+    server.files[asks_for(app)] = debug
+    frames = resolve(app, [main], *option, env=dict(server.env, DEBUGINFOD_URLS=server.url if urls else ""))
+    assert frames.debug == "none" and "try --debuginfod" in frames.reason
+    assert not server.asked
+
+
+def test_a_fetched_file_of_another_build_is_not_used(server, resolve, tmp_path):
+    app, debug, main = stripped_program(tmp_path)
+    make("gcc", "-O1", "-g", "-DANOTHER", "-o", "other", SOURCES / "pages.c", cwd=tmp_path)
+    server.files[asks_for(app)] = tmp_path / "other"
+    frames = resolve(app, [main], "--debuginfod", env=server.env)
+    assert frames.debug == "none" and "is of another build" in frames.reason
+
+
+def test_what_the_server_lacks_is_said(server, resolve, tmp_path):
+    app, _, main = stripped_program(tmp_path)
+    frames = resolve(app, [main], "--debuginfod", env=server.env)
+    assert frames.debug == "none" and "debuginfod has none either" in frames.reason
+
+
+def test_a_server_that_does_not_answer_is_given_up(server, resolve, tmp_path):
+    server.stalls = True
+    app, _, main = stripped_program(tmp_path)
+    frames = resolve(app, [main], "--debuginfod", env=dict(server.env, DEBUGINFOD_TIMEOUT="1"))
+    assert frames.debug == "none" and "debuginfod does not answer" in frames.reason
+
+
+def wait_until(condition):
+    for _ in range(3000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it did not happen")
+
+
+def test_an_interrupt_skips_what_is_fetched_and_a_terminal_shows_it(server, record, runner, tmp_path):
+    server.stalls = True
+    app, _, main = stripped_program(tmp_path)
+    profile = record("true", options=["--heap=off", "--no-symbols"])
+    put_addresses(profile.path, str(app), [main], "file", "app")
+    ours, theirs = pty.openpty()
+    with runner.start(runner.cprof, "symbolize", "--debuginfod", profile.path, env=server.env, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        while b"fetching" not in shown:
+            shown += os.read(ours, 1000)
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 0
+    os.close(ours)
+    assert b"looking up names: 0 of 1 modules, app: fetching" in shown
+    assert "skipped" in Frames(profile).reason
+
+
+# --- the budget ---------------------------------------------------------------------------------
+
+@pytest.mark.slow
+def test_after_the_budget_names_have_no_lines_and_that_is_said(resolve, need):
+    libc = need.file("/lib/x86_64-linux-gnu/libc.so.6", "another architecture").resolve()
+    debug = need.file(debug_file(libc), "libc6-dbg is not installed")
+    addresses = pick_addresses(libc, 1000, listed=debug)
+    all_of_it, some_of_it = resolve(libc, addresses), resolve(libc, addresses, "--symbol-budget=1m,20M")
+    lines = [sum(chain[0][3] > 0 for chain in frames.at.values()) for frames in (all_of_it, some_of_it)]
+    assert 0 < lines[1] < lines[0]
+    unnamed = [sum(not chain[-1][1] for chain in frames.at.values()) for frames in (all_of_it, some_of_it)]
+    assert unnamed[0] == unnamed[1]
+    left_out = int(re.match(r"(\d+) addresses without lines and inlined calls: 20.0 MiB of memory are spent "
+                            r"\(--symbol-budget\)", some_of_it.reason).group(1))
+    assert lines[1] <= len(some_of_it.at) - left_out
+    assert ("bounded", f"{libc.name}: {some_of_it.reason}", left_out) in some_of_it.quality
+
+
+@pytest.mark.parametrize("value", ["x", "1s,", "1s,x", "-1s"])
+def test_a_budget_that_is_none_is_bad_usage(value, run):
+    result = run("symbolize", f"--symbol-budget={value}")
+    assert result.returncode == 64 and "--symbol-budget" in result.stderr
 
 
 # --- no ELF file --------------------------------------------------------------------------------

@@ -282,16 +282,18 @@ static int open_again(void *context, const struct profile_module *module)
 	return open(module->path, O_RDONLY | O_CLOEXEC);
 }
 
-static void note_progress(void *context, size_t done, size_t total, const char *module)
-{
-	struct {
-		size_t calls, total;
-	} *seen = context;
+struct seen {
+	size_t begun, total; /* modules */
+};
 
-	cr_assert(eq(sz, done, seen->calls));
-	cr_assert_not_null(module);
-	seen->calls++;
-	seen->total = total;
+static void note_progress(void *context, const struct symbolize_progress *progress)
+{
+	struct seen *seen = context;
+
+	cr_assert(ge(sz, progress->done + 1, seen->begun));
+	cr_assert_not_null(progress->module);
+	seen->begun = progress->done + 1;
+	seen->total = progress->total;
 }
 
 Test(symbolize, reports_progress_module_by_module)
@@ -300,15 +302,33 @@ Test(symbolize, reports_progress_module_by_module)
 	struct place_in places[] = { { .path = exe, .address = probe_address() },
 				     { .path = "/nonexistent/x", .address = 1 } };
 	char *path = make_profile(places, 2);
-	struct {
-		size_t calls, total;
-	} seen = { 0 };
+	struct seen seen = { 0 };
 
 	symbolize(path, &(struct symbolize_options){ .open_module = open_again,
 						     .progress = note_progress,
 						     .context = &seen });
-	cr_assert(eq(sz, seen.calls, 2));
+	cr_assert(eq(sz, seen.begun, 2));
 	cr_assert(eq(sz, seen.total, 2));
+	remove_profile(path);
+	free(exe);
+}
+
+Test(symbolize, what_the_budget_leaves_out_keeps_its_names_and_is_said)
+{
+	char *exe = own_path();
+	struct place_in place = { .path = exe, .address = probe_address() };
+	char *path = make_profile(&place, 1);
+
+	symbolize(path, &(struct symbolize_options){ .budget_ns = 1 });
+
+	struct profile *profile = read_profile(path);
+	cr_assert(eq(str, (char *)function_at(profile, 0)->name, "symbolize_probe"));
+	cr_assert(eq(u32, profile->frames[0].line, 0));
+	cr_assert_not_null(strstr(profile->modules[0].reason, "--symbol-budget"));
+	cr_assert(eq(sz, profile->nr_quality, 1));
+	cr_assert(eq(int, profile->quality[0].kind, PROFILE_NO_DEBUG));
+	cr_assert(eq(u64, profile->quality[0].count, 10));
+	profile_free(profile);
 	remove_profile(path);
 	free(exe);
 }

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbolize/remedy.h"
+
+#include <elfutils/libdwfl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+static bool has_dwp(const struct lack *lack)
+{
+	char *name = lack->path ? xasprintf("%s.dwp", lack->path) : NULL;
+	bool found = name && access(name, F_OK) == 0;
+
+	free(name);
+	return found;
+}
+
+static char *split_is_missing(const struct lack *lack)
+{
+	if (has_dwp(lack))
+		return xasprintf("split debug information is in %s.dwp, which libdw reads since "
+				 "0.191; here it is %s",
+				 lack->path, dwfl_version(NULL));
+	return xasprintf("split debug information is missing: %zu of %zu .dwo files",
+			 lack->units->nr_split_missing, lack->units->at.nr);
+}
+
+/* Debian builds NAME-dbgsym of everything, but for a few that had a package of their own before. */
+static char *debug_package(const char *package)
+{
+	return strcmp(package, "libc6") != 0 ? xasprintf("%s-dbgsym", package)
+					     : xstrdup("libc6-dbg");
+}
+
+/* What the user can do to get the debug file. */
+static char *advice(const struct lack *lack)
+{
+	const char *package = lack->path ? packages_find(&lack->means->packages, lack->path) : NULL;
+	bool may_fetch = lack->binary->file.build_id && !lack->means->options->debuginfod_urls &&
+			 (package || lack->stripped);
+	char *name = package ? debug_package(package) : NULL;
+	char *text = xasprintf("%s%s%s",
+			       package		? "install "
+			       : lack->stripped ? "build with -g and do not strip it"
+						: "build with -g",
+			       name ? name : "", may_fetch ? " or try --debuginfod" : "");
+
+	free(name);
+	return text;
+}
+
+static char *debug_is_missing(const struct lack *lack)
+{
+	const char *state = !lack->stripped	? "no debug information"
+			    : lack->has_symbols ? "stripped, only exported functions have names"
+						: "stripped, no names";
+	const char *tried = lack->means->no_servers ?: lack->binary->fetch_reason;
+	char *what = advice(lack);
+	char *text = tried ? xasprintf("%s; %s (%s)", state, what, tried)
+			   : xasprintf("%s; %s", state, what);
+
+	free(what);
+	return text;
+}
+
+char *remedy_for(const struct lack *lack)
+{
+	const struct binary *binary = lack->binary;
+
+	if (lack->units->nr_split_missing)
+		return split_is_missing(lack);
+	if (binary->reason)
+		return xstrdup(binary->reason);
+	if (!binary->dwarf)
+		return debug_is_missing(lack);
+	if (!lack->units->at.nr)
+		return xstrdup("debug information unreadable: no units");
+	if (lack->nr_left_out)
+		return xasprintf("%zu addresses without lines and inlined calls: %s",
+				 lack->nr_left_out, lack->means->budget.spent);
+	return NULL;
+}
