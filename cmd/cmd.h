@@ -43,6 +43,7 @@ struct command {
 	int usage_status; /* for bad usage: STATUS_USAGE or STATUS_OURS */
 };
 
+int cmd_list(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_stat(int argc, char **argv);

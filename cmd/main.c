@@ -24,6 +24,8 @@ static const struct command commands[] = {
 	{ "report", cmd_report, "show what a recording found", STATUS_USAGE },
 	{ "stat", cmd_stat, "run a program and count: cycles, instructions, misses, faults",
 	  STATUS_OURS },
+	{ "list", cmd_list, "show the events of this machine and whether they can be counted",
+	  STATUS_USAGE },
 	{ "symbolize", cmd_symbolize, "look up the names of a profile again, in place",
 	  STATUS_USAGE },
 	{ 0 },

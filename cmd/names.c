@@ -19,8 +19,7 @@ static const struct argp_option table[] = {
 	{ "debug-dir", KEY_DEBUG_DIR, "DIR", 0, "Look for debug files in DIR, too; repeatable", 0 },
 	{ "debuginfod", KEY_DEBUGINFOD, "WHERE", OPTION_ARG_OPTIONAL,
 	  "Fetch those not found; WHERE is auto or a URL", 0 },
-	{ "symbol-budget", KEY_BUDGET, "TIME", 0, "Then names without lines will do (60s)",
-	  0 },
+	{ "symbol-budget", KEY_BUDGET, "TIME", 0, "Then names without lines will do (60s)", 0 },
 	{ "no-demangle", KEY_NO_DEMANGLE, NULL, 0, "Names as in the symbol tables", 0 },
 	{ 0 },
 };

@@ -6,12 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/vec.h"
 #include "object/vdso.h"
+
+enum { RESERVED_FILES = 8 };
 
 /* --- which file it is ---------------------------------------------------------- */
 
@@ -71,14 +74,23 @@ static bool is_build_id(const struct module_request *request, const char *hex)
 	return true;
 }
 
-/* By build id if the mapping has one.  st_dev is no help: overlayfs and btrfs show another. */
-static bool is_requested(const struct attempt *attempt, const struct stat *st)
+/* By build id if the mapping has one.  st_dev is no help: overlayfs and btrfs show another.
+ * trusted: it is the mapped file, as long as nothing else was mapped there since. */
+static bool is_requested(const struct attempt *attempt, const struct stat *st, bool trusted)
 {
 	const struct module_request *request = attempt->request;
 
 	if (request->build_id_size)
 		return is_build_id(request, attempt->module->elf.build_id);
-	return !request->inode || st->st_ino == request->inode;
+	return trusted || !request->inode || st->st_ino == request->inode;
+}
+
+/* Modules stay open; who writes the profile must still be able to open something. */
+static bool is_one_of_the_last(int fd)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_NOFILE, &limit) && (rlim_t)fd + RESERVED_FILES >= limit.rlim_cur;
 }
 
 /* Opens a regular file only: opening a device may have effects. */
@@ -91,11 +103,12 @@ static int open_regular(const char *path, struct stat *st)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, st) < 0 || !S_ISREG(st->st_mode)) {
+	int error = fstat(fd, st) < 0 || !S_ISREG(st->st_mode) ? EINVAL
+		    : is_one_of_the_last(fd)		       ? EMFILE
+							       : 0;
+	if (error)
 		close(fd);
-		return -EINVAL;
-	}
-	return fd;
+	return error ? -error : fd;
 }
 
 static void set_reason(struct module *module, enum module_state state, const char *reason)
@@ -122,7 +135,7 @@ static void forget_elf(struct module *module)
 }
 
 /* Takes the file at path if it is the one. */
-static bool try_path(struct attempt *attempt, const char *path, bool certain)
+static bool try_path(struct attempt *attempt, const char *path, bool trusted)
 {
 	struct module *module = attempt->module;
 	struct stat st;
@@ -133,7 +146,7 @@ static bool try_path(struct attempt *attempt, const char *path, bool certain)
 		return false;
 	}
 	read_elf(module, fd);
-	if (!certain && !is_requested(attempt, &st)) {
+	if (!is_requested(attempt, &st, trusted)) {
 		attempt->met_another = true;
 		forget_elf(module);
 		close(fd);

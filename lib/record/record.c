@@ -465,7 +465,7 @@ int record_run(struct record **handle, const struct record_config *config,
 	/* Whoever reads it or looks up names finds it closed. */
 	committer_close(record->committer);
 	record->committer = NULL;
-	launch_restore(&record->inheritance);
+	launch_restore_signals(&record->inheritance);
 	return ret;
 }
 

@@ -6,9 +6,9 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "stat/view.h"
+#include "stat/wrap.h"
 
 enum {
-	COLUMNS = 80,
 	VALUE_WIDTH = 14,
 	SPREAD_WIDTH = 9,
 	RANGE_WIDTH = 10,
@@ -158,25 +158,6 @@ static void print_row(struct columns columns, const struct stat_event *event, FI
 		fprintf(out, "  %s\n", event->name);
 }
 
-/* Words of text, indented, in lines that fit. */
-static void print_wrapped(const char *text, int indent, FILE *out)
-{
-	int column = 0;
-
-	while (*text) {
-		int length = (int)strcspn(text, " ");
-
-		if (column && column + 1 + length > COLUMNS) {
-			fputc('\n', out);
-			column = 0;
-		}
-		column += fprintf(out, "%*s%.*s", column ? 1 : indent, "", length, text);
-		text += length;
-		text += strspn(text, " ");
-	}
-	fputc('\n', out);
-}
-
 static bool told_before(const struct stat_command *command, size_t i)
 {
 	for (size_t j = 0; j < i; j++) {
@@ -203,8 +184,8 @@ static void print_reason(const struct stat_result *result, const struct stat_com
 					   i > first ? "," : "", event->name);
 	}
 	fputc('\n', out);
-	print_wrapped(list, 2, out);
-	print_wrapped(reason, 6, out);
+	wrap_print(list, 2, out);
+	wrap_print(reason, 6, out);
 }
 
 static void print_signal(int number, FILE *out)

@@ -21,7 +21,7 @@ class Part:
 
 
 PARTS = (
-    Part("overhead", "what recording costs the program, and the profiler itself, on five programs",
+    Part("overhead", "what recording costs the program, and the profiler itself (jemalloc and gperftools bring their own malloc)",
          (Column("wall_s", "wall", "s", ratio=True), Column("cpu_s", "CPU", "s", ratio=True),
           Column("program_cpu_s", "program's", "s", ratio=True), Column("profiler_cpu_s", "profiler's", "s")),
          lambda bench: bench.campaign.groups),

@@ -16,6 +16,7 @@ LIB = "/usr/lib/x86_64-linux-gnu"
 INTERPRET = "/usr/lib/heaptrack/libexec/heaptrack_interpret"
 
 CPU, HEAP, BOTH = "cpu", "heap", "both"
+FULL, TENTH, TINY = "full", "tenth", "tiny"    # runs of a program
 
 
 @dataclass
@@ -25,7 +26,7 @@ class Profiler:
     needs: tuple                 # programs and files; without them the row says so
     wrap: object
     reports: tuple = ()          # (name, function) pairs; several if there are ways that differ much
-    slow: bool = False           # ten times or more: measured on a smaller run
+    size: str = FULL             # of the run: less where a program becomes ten or a hundred times slower
     quick: bool = False          # part of --quick
     no_report: str = None
 
@@ -107,11 +108,11 @@ PROFILERS = (
     Profiler("jemalloc, all", HEAP, (f"{LIB}/libjemalloc.so.2", "jeprof"),
              environment(LD_PRELOAD=f"{LIB}/libjemalloc.so.2",
                          MALLOC_CONF="prof:true,prof_final:true,lg_prof_sample:0,prof_prefix:{folder}/jeprof"),
-             (("jeprof", pprof_report("jeprof", "jeprof*.heap")),), slow=True),
+             (("jeprof", pprof_report("jeprof", "jeprof*.heap")),), size=TENTH),
     Profiler("gperftools heap", HEAP, (f"{LIB}/libtcmalloc.so.4", "google-pprof"),
              environment(LD_PRELOAD=f"{LIB}/libtcmalloc.so.4", HEAPPROFILE="{folder}/heap"),
-             (("google-pprof", pprof_report("google-pprof", "heap.*.heap")),), slow=True),
+             (("google-pprof", pprof_report("google-pprof", "heap.*.heap")),), size=TINY),
     Profiler("valgrind dhat", HEAP, ("valgrind",),
              lambda program, folder: (["valgrind", "-q", "--tool=dhat", f"--dhat-out-file={folder}/dhat.out"], {}),
-             slow=True, no_report="its viewer is a page for a browser"),
+             size=TENTH, no_report="its viewer is a page for a browser"),
 )

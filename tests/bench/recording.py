@@ -6,8 +6,8 @@
     campaign.reports()         # what it takes to print names from the last run's data
 
 A round is one run of each variant (A B C A B C ...), so that what changes on the machine meets them all.
-Profilers that slow a program down ten times and more get a tenth of the work and a third of the rounds, in a group
-of their own with its own run alone.
+Profilers that slow a program down ten times and more get less work and a third of the rounds, in a group of their own
+with its own run alone.
 """
 
 import os
@@ -16,13 +16,13 @@ import shutil
 from functools import cached_property
 
 from measure import Command
-from profilers import ALONE, BOTH, PROFILERS, Profiler
+from profilers import ALONE, BOTH, FULL, PROFILERS, TENTH, TINY, Profiler
 from progress import progress
 from results import Group
-from workloads import FULL, TENTH, TINY, workloads
+from workloads import workloads
 
 ALONE_PROFILER = Profiler(ALONE, None, (), lambda program, folder: ([], {}), quick=True)
-SIZE_NAMES = {FULL: "", TENTH: ", a tenth", TINY: ", a hundredth"}
+SIZE_NAMES = {FULL: "", TENTH: ", a tenth", TINY: ", tiny"}
 PATIENCE_S = 5       # a report that takes longer is not repeated
 
 
@@ -37,9 +37,9 @@ class Campaign:
         for workload in workloads(self.folder, self.quick):
             if self.quick:
                 groups.append(self._measure(workload, TINY, quick_profilers(workload)))
-            else:
-                groups.append(self._measure(workload, FULL, [p for p in PROFILERS if not p.slow]))
-                groups.append(self._measure(workload, TENTH, [p for p in PROFILERS if p.slow]))
+                continue
+            for size in (FULL, TENTH, TINY):
+                groups.append(self._measure(workload, size, [p for p in PROFILERS if p.size == size]))
         return groups
 
     def _measure(self, workload, size, profilers):
@@ -49,7 +49,7 @@ class Campaign:
             why = workload.missing() or profiler.missing()
             if why:
                 group.refuse(profiler.name, why)
-        runs = max(1, self.runs // 3) if size == TENTH else self.runs
+        runs = self.runs if size == FULL else max(1, self.runs // 3)
         for number in range(runs):
             for profiler in profilers:
                 if profiler.name not in group.notes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""workloads - the programs that are recorded, in three sizes: full, a tenth for slow profilers, tiny for --quick."""
+"""workloads - the programs that are recorded, in three sizes: full, a tenth and tiny, for slow profilers and --quick."""
 
 import glob
 import os
@@ -8,7 +8,8 @@ import subprocess
 import time
 from dataclasses import dataclass, field
 
-FULL, TENTH, TINY = "full", "tenth", "tiny"
+from profilers import FULL, TENTH, TINY
+
 STARTUP_S = 60
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -64,20 +65,24 @@ def compiler(folder):
     """The compiler proper on the demo program, preprocessed."""
     found = sorted(glob.glob("/usr/lib/gcc/*/*/cc1plus"))
     program = found[-1] if found else "cc1plus"
-    source = os.path.join(HERE, "..", "programs", "demo.cc")
-    text, empty = os.path.join(folder, "demo.ii"), os.path.join(folder, "empty.ii")
+    texts = {size: os.path.join(folder, f"{size}.ii") for size in (FULL, TENTH, TINY)}
     if found:
-        subprocess.run(["g++", "-E", source, "-o", text], check=True)
-        open(empty, "w").close()
-    options = ["-quiet", "-O2", "-o", "/dev/null"]
+        preprocess(os.path.join(HERE, "..", "programs", "demo.cc"), texts[FULL])
+        preprocess(os.path.join(HERE, "..", "programs", "bench_cpu.c"), texts[TENTH])
+        preprocess(os.devnull, texts[TINY])
+    options = ["-quiet", "-O2", "-fpermissive", "-w", "-o", os.devnull]
     return Workload("cc1plus", "g++ -O2 of a program with the standard library's headers", program,
-                    sizes([*options, text], ["-quiet", "-fsyntax-only", text], [*options, empty]), needs=("g++",))
+                    {size: [*options, text] for size, text in texts.items()}, needs=("g++",))
+
+
+def preprocess(source, text):
+    subprocess.run(["g++", "-E", "-x", "c++", source, "-o", text], check=True)
 
 
 def redis(folder):
     socket = os.path.join(folder, "redis.sock")
     arguments = ["--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--daemonize", "no"]
-    return Workload("redis-server", "redis-benchmark: set, get, lpush, lpop, mset; wall: the benchmark's",
+    return Workload("redis-server", "redis-benchmark: set, get, lpush, lpop; wall: the benchmark's",
                     shutil.which("redis-server") or "redis-server", sizes(arguments, arguments, arguments),
                     drive={size: lambda process, n=n: redis_load(process, socket, n)
                            for size, n in sizes(30000, 3000, 1000).items()},
@@ -94,7 +99,7 @@ def redis_load(process, socket, requests):
         time.sleep(0.02)
     start = time.monotonic()
     done = subprocess.run(["redis-benchmark", "-s", socket, "-q", "-n", str(requests),
-                           "-t", "set,get,lpush,lpop,mset"], capture_output=True)
+                           "-t", "set,get,lpush,lpop"], capture_output=True)
     load_s = time.monotonic() - start
     subprocess.run([*cli, "shutdown", "nosave"], capture_output=True)
     return None if done.returncode else load_s

@@ -61,6 +61,13 @@ def test_too_few_descriptors_are_named_with_what_lifts_the_limit(files, runner, 
         assert "Too many open files" in result.stderr
 
 
+@pytest.mark.parametrize("files", [10, 16, 24])
+def test_a_soft_limit_of_descriptors_is_the_programs_only(files, runner, cprof):
+    script = "import ctypes, decimal, lzma, resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
+    result = shell(runner, 'ulimit -Sn "$1"; shift; exec "$@"', files, cprof, "record", "-q", "/usr/bin/python3", "-c", script)
+    assert (result.returncode, result.stdout, result.stderr) == (0, f"{files}\n", "")
+
+
 def test_too_little_address_space_for_the_heap_side_is_said(runner, cprof, programs):
     result = shell(runner, 'ulimit -v 300000; exec "$@"', cprof, "record", "-q", programs / "burn", 200)
     assert result.returncode == 3, result.stderr

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -152,6 +153,49 @@ Test(module, is_not_a_file_with_another_build_id)
 
 	cr_expect(eq(int, (int)module->state, MODULE_REPLACED));
 	cr_expect_str_eq(module->build_id, "abcd000000000000000000000000000000000000");
+	free(path);
+}
+
+/* A pid or a range of addresses may be another program's by the time we look. */
+Test(module, is_not_what_was_mapped_there_meanwhile)
+{
+	char *path = build_library("a.so", "1"), *other = build_library("b.so", "2");
+	char *build_id = build_id_of(path);
+	uint8_t bytes[20];
+	int fd = open(other, O_RDONLY);
+	char *mapped = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		cr_assert(eq(int, sscanf(build_id + 2 * i, "%2hhx", &bytes[i]), 1));
+	struct module *module =
+		module_get(&modules, &(struct module_request){ .path = path,
+							       .pid = getpid(),
+							       .start = (uintptr_t)mapped,
+							       .end = (uintptr_t)mapped + 4096,
+							       .build_id = bytes,
+							       .build_id_size = sizeof(bytes) });
+	cr_expect_str_eq(module->open_path, path);
+	cr_expect_str_eq(module->elf.build_id, build_id);
+	munmap(mapped, 4096);
+	close(fd);
+	free(path);
+	free(other);
+	free(build_id);
+}
+
+Test(module, leaves_some_descriptors_to_others)
+{
+	char *path = build_library("a.so", "1");
+	struct rlimit limit;
+	int next = dup(0);
+
+	close(next);
+	cr_assert(eq(int, getrlimit(RLIMIT_NOFILE, &limit), 0));
+	limit.rlim_cur = (rlim_t)next + 4;
+	cr_assert(eq(int, setrlimit(RLIMIT_NOFILE, &limit), 0));
+	struct module *module = get(path, 0);
+	cr_expect(eq(int, module->fd, -1));
+	cr_expect_str_eq(module->reason, "Too many open files");
 	free(path);
 }
 

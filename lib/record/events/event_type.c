@@ -18,16 +18,16 @@
 
 /* clang-format off */
 
-/* What one cache has for one kind of access: name, what of the cache, which cache. */
-#define CACHE_PAIR(accesses, misses, id, op, what, cache)				\
-	{ accesses, "", CACHE(id, op, ACCESS), .rate_divisor = 4, .about = what " " cache },	\
-	{ misses, "", CACHE(id, op, MISS), .rate_divisor = 4, .about = what " " cache ", missed" }
-#define CACHE_PAIRS_PREFETCH(name, id, cache)						\
-	CACHE_PAIR(name "-prefetches", name "-prefetch-misses", id, PREFETCH, "prefetches into", cache)
-#define CACHE_PAIRS_STORE(name, id, cache)						\
-	CACHE_PAIR(name "-stores", name "-store-misses", id, WRITE, "writes to", cache)
-#define CACHE_PAIRS_LOAD(name, id, cache)						\
-	CACHE_PAIR(name "-loads", name "-load-misses", id, READ, "reads of", cache)
+/* One kind of access of a cache: how many there were, and how many missed. */
+#define CACHE_PAIR(accesses, misses, id, op, cache, what)				\
+	{ accesses, "", CACHE(id, op, ACCESS), .rate_divisor = 4, .about = cache ": " what },	\
+	{ misses, "", CACHE(id, op, MISS), .rate_divisor = 4, .about = cache ": missed " what }
+#define CACHE_LOADS(name, id, cache)							\
+	CACHE_PAIR(name "-loads", name "-load-misses", id, READ, cache, "reads")
+#define CACHE_STORES(name, id, cache)							\
+	CACHE_PAIR(name "-stores", name "-store-misses", id, WRITE, cache, "writes")
+#define CACHE_PREFETCHES(name, id, cache)						\
+	CACHE_PAIR(name "-prefetches", name "-prefetch-misses", id, PREFETCH, cache, "prefetches")
 
 static const struct event_type generic[] = {
 	{ "cycles", "cycles", HARDWARE(CPU_CYCLES), .about = "CPU cycles while running" },
@@ -37,33 +37,33 @@ static const struct event_type generic[] = {
 	{ "branch-misses", "", HARDWARE(BRANCH_MISSES), .rate_divisor = 4,
 	  .about = "branches predicted wrongly" },
 	{ "cache-references", "", HARDWARE(CACHE_REFERENCES), .rate_divisor = 4,
-	  .about = "accesses of a cache level that depends on the CPU" },
+	  .about = "cache accesses; at which level varies" },
 	{ "cache-misses", "", HARDWARE(CACHE_MISSES), .rate_divisor = 4,
-	  .about = "misses of a cache level that depends on the CPU" },
+	  .about = "cache misses; at which level varies" },
 	{ "bus-cycles", "cycles", HARDWARE(BUS_CYCLES), .about = "cycles of the bus clock" },
 	{ "ref-cycles", "cycles", HARDWARE(REF_CPU_CYCLES),
-	  .about = "cycles at a constant rate, whatever the frequency" },
+	  .about = "cycles of a clock with a constant rate" },
 	{ "stalled-cycles-frontend", "cycles", HARDWARE(STALLED_CYCLES_FRONTEND),
 	  .about = "cycles without instructions to start" },
 	{ "stalled-cycles-backend", "cycles", HARDWARE(STALLED_CYCLES_BACKEND),
 	  .about = "cycles waiting for data or units" },
 
-	CACHE_PAIRS_LOAD("L1-dcache", L1D, "the level 1 data cache"),
-	CACHE_PAIRS_STORE("L1-dcache", L1D, "the level 1 data cache"),
-	CACHE_PAIRS_PREFETCH("L1-dcache", L1D, "the level 1 data cache"),
-	CACHE_PAIRS_LOAD("L1-icache", L1I, "the level 1 instruction cache"),
-	CACHE_PAIRS_PREFETCH("L1-icache", L1I, "the level 1 instruction cache"),
-	CACHE_PAIRS_LOAD("LLC", LL, "the last level cache"),
-	CACHE_PAIRS_STORE("LLC", LL, "the last level cache"),
-	CACHE_PAIRS_PREFETCH("LLC", LL, "the last level cache"),
-	CACHE_PAIRS_LOAD("dTLB", DTLB, "the TLB for data"),
-	CACHE_PAIRS_STORE("dTLB", DTLB, "the TLB for data"),
-	CACHE_PAIRS_PREFETCH("dTLB", DTLB, "the TLB for data"),
-	CACHE_PAIRS_LOAD("iTLB", ITLB, "the TLB for instructions"),
-	CACHE_PAIRS_LOAD("branch", BPU, "the branch predictor"),
-	CACHE_PAIRS_LOAD("node", NODE, "the memory of this node"),
-	CACHE_PAIRS_STORE("node", NODE, "the memory of this node"),
-	CACHE_PAIRS_PREFETCH("node", NODE, "the memory of this node"),
+	CACHE_LOADS("L1-dcache", L1D, "L1 data cache"),
+	CACHE_STORES("L1-dcache", L1D, "L1 data cache"),
+	CACHE_PREFETCHES("L1-dcache", L1D, "L1 data cache"),
+	CACHE_LOADS("L1-icache", L1I, "L1 instruction cache"),
+	CACHE_PREFETCHES("L1-icache", L1I, "L1 instruction cache"),
+	CACHE_LOADS("LLC", LL, "last level cache"),
+	CACHE_STORES("LLC", LL, "last level cache"),
+	CACHE_PREFETCHES("LLC", LL, "last level cache"),
+	CACHE_LOADS("dTLB", DTLB, "TLB for data"),
+	CACHE_STORES("dTLB", DTLB, "TLB for data"),
+	CACHE_PREFETCHES("dTLB", DTLB, "TLB for data"),
+	CACHE_LOADS("iTLB", ITLB, "TLB for instructions"),
+	CACHE_LOADS("branch", BPU, "branch predictor"),
+	CACHE_LOADS("node", NODE, "memory of this node"),
+	CACHE_STORES("node", NODE, "memory of this node"),
+	CACHE_PREFETCHES("node", NODE, "memory of this node"),
 
 	{ "cpu-clock", "ns", SOFTWARE(CPU_CLOCK), .about = "time on a CPU, by a timer" },
 	{ "task-clock", "ns", SOFTWARE(TASK_CLOCK), .about = "time on a CPU, per thread" },
@@ -123,6 +123,14 @@ static const char *resolve_alias(const char *name)
 		if (!strcmp(aliases[i].alias, name))
 			return aliases[i].name;
 	return name;
+}
+
+const char *event_type_alias(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(aliases); i++)
+		if (!strcmp(aliases[i].name, name))
+			return aliases[i].alias;
+	return NULL;
 }
 
 const struct event_type *event_type_find(const char *name)

@@ -33,6 +33,9 @@ struct event_type {
 /* The generic event of that name or alias; NULL. */
 const struct event_type *event_type_find(const char *name);
 
+/* The alias of a generic name; NULL. */
+const char *event_type_alias(const char *name);
+
 /* All generic events; at[nr].name is NULL. */
 const struct event_type *event_types_generic(void);
 

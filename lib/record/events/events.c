@@ -2,7 +2,6 @@
 #include "record/events/events.h"
 
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -11,16 +10,6 @@
 #include "record/events/perf_open.h"
 
 static const double coverage_whole = 0.99;
-
-static void raise_file_limit(void)
-{
-	struct rlimit limit;
-
-	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
 
 static struct events *events_new(const struct ladder *ladder, const struct sampling *sampling,
 				 size_t nr_cpus)
@@ -112,7 +101,6 @@ int events_open(struct events **result, pid_t pid, const struct ladder *ladder,
 	struct events *events;
 	int ret = 0;
 
-	raise_file_limit();
 	cpus_online(&cpus);
 	events = events_new(ladder, sampling, cpus.nr);
 	choose_side_attr(events, pid, cpus.at[0], ladder->limits.user_only);

@@ -243,3 +243,15 @@ char **pmu_events(const char *root, size_t *nr)
 	*nr = paths.nr;
 	return paths.at;
 }
+
+char *pmu_event_terms(const char *root, const char *name)
+{
+	size_t pmu_length = strcspn(name, "/");
+	char *pmu = xstrndup(name, pmu_length);
+	char *event = xstrndup(name + pmu_length + 1, strcspn(name + pmu_length + 1, "/"));
+	char *terms = read_line(root, pmu, "events", event);
+
+	free(event);
+	free(pmu);
+	return terms;
+}

@@ -27,5 +27,7 @@ int pmu_encode(struct event_type *type, const char *root, const char *pmu, const
 
 /* The events of all PMUs, as "pmu/event/", sorted.  Free both name and list. */
 char **pmu_events(const char *root, size_t *nr);
+/* The terms of one of these; NULL.  Free them. */
+char *pmu_event_terms(const char *root, const char *name);
 
 #endif

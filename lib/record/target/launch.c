@@ -13,6 +13,13 @@
 #include "base/alloc.h"
 #include "base/log.h"
 
+static void raise_file_limit(const struct rlimit *files)
+{
+	struct rlimit raised = { .rlim_cur = files->rlim_max, .rlim_max = files->rlim_max };
+
+	setrlimit(RLIMIT_NOFILE, &raised);
+}
+
 void launch_remember(struct launch_inheritance *inheritance)
 {
 	sigprocmask(SIG_SETMASK, NULL, &inheritance->mask);
@@ -20,15 +27,21 @@ void launch_remember(struct launch_inheritance *inheritance)
 	sigaction(SIGPIPE, NULL, &inheritance->on_pipe);
 	sigaction(SIGXFSZ, NULL, &inheritance->on_file_size);
 	getrlimit(RLIMIT_NOFILE, &inheritance->files);
+	raise_file_limit(&inheritance->files);
+}
+
+void launch_restore_signals(const struct launch_inheritance *inheritance)
+{
+	sigaction(SIGXFSZ, &inheritance->on_file_size, NULL);
+	sigaction(SIGPIPE, &inheritance->on_pipe, NULL);
+	sigaction(SIGCHLD, &inheritance->on_child, NULL);
+	sigprocmask(SIG_SETMASK, &inheritance->mask, NULL);
 }
 
 void launch_restore(const struct launch_inheritance *inheritance)
 {
 	setrlimit(RLIMIT_NOFILE, &inheritance->files);
-	sigaction(SIGXFSZ, &inheritance->on_file_size, NULL);
-	sigaction(SIGPIPE, &inheritance->on_pipe, NULL);
-	sigaction(SIGCHLD, &inheritance->on_child, NULL);
-	sigprocmask(SIG_SETMASK, &inheritance->mask, NULL);
+	launch_restore_signals(inheritance);
 }
 
 /* --- which file it is -------------------------------------------------------------------------*/

@@ -41,7 +41,7 @@ struct supervisor {
 };
 
 int supervise_begin(struct supervisor *supervisor, struct error *err);
-/* Signals stay blocked: launch_restore() brings back what was. */
+/* Signals stay blocked: launch_restore_signals() brings back what was. */
 void supervise_end(struct supervisor *supervisor);
 
 /* other_fd: -1 for none. */
