@@ -28,15 +28,16 @@ JIFFIES_PER_S = os.sysconf("SC_CLK_TCK")
 class Run:
     status: int
     stderr: str
-    wall_s: float                 # of the load that was put on it, if any, else of the command
+    wall_s: float                 # until the command ended, from the start of it or of the load put on it
     cpu_s: float                  # user and system, program and profiler
+    total_rss: int                # of the largest process of all
     foreign_cores: float          # what the rest of the machine used meanwhile
+    program_wall_s: float = None  # until the program or the load ended
     program_cpu_s: float = None   # until it exits: that its memory is freed then falls to the profiler's
     profiler_cpu_s: float = None
     program_rss: int = None
     profiler_rss: int = None      # of its largest process
     after_exit_s: float = None    # from the end of the program to that of the command
-    total_rss: int = None         # of the largest process of all
 
 
 @dataclass
@@ -69,32 +70,28 @@ class Meter:
     def run(self, command):
         if self.watch:
             self.watch.read()
-        exits = []
-        foreign = foreign_s()
-        start = time.monotonic()
+        foreign, start = foreign_s(), time.monotonic()
         with open(os.path.join(command.folder, "stderr"), "w+", errors="replace") as stderr:
-            process = subprocess.Popen(command.arguments, cwd=command.folder, stdin=subprocess.DEVNULL,
-                                       stdout=subprocess.DEVNULL, stderr=stderr, start_new_session=True,
-                                       env={**os.environ, "LC_ALL": "C.UTF-8", **command.environment})
+            process = start_process(command, stderr)
             try:
-                load_s = command.drive(process) if command.drive else None
-                status, usage, end = self._wait(process, exits)
+                load_s = put_load(command, process)
+                usage, end, exits = self._wait(process)
             except BaseException:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
+                kill(process)
                 raise
             stderr.seek(0)
             said = stderr.read()
-        run = Run(status=status, stderr=said, wall_s=load_s or end - start,
-                  cpu_s=usage.ru_utime + usage.ru_stime,
+        run = Run(process.returncode, said, wall_s=end - start, cpu_s=usage.ru_utime + usage.ru_stime,
+                  total_rss=usage.ru_maxrss * 1024,
                   foreign_cores=max(0, (foreign_s() - foreign) / (time.monotonic() - start)))
-        run.total_rss = usage.ru_maxrss * 1024
         if self.watch:
             tell_apart(run, command.program, descendants(exits, process.pid), end)
+        set_walls(run, load_s)
         return run
 
-    def _wait(self, process, exits):
+    def _wait(self, process):
         """Until the command ends, however that comes; exit records are taken as they come."""
+        exits = []
         fd = os.pidfd_open(process.pid)
         deadline = time.monotonic() + TIME_LIMIT_S
         sources = [fd] + ([self.watch] if self.watch else [])
@@ -105,7 +102,7 @@ class Meter:
             if fd in ready:
                 break
             if not ready:
-                os.killpg(process.pid, signal.SIGKILL)
+                kill(process)
                 deadline = time.monotonic() + TIME_LIMIT_S
         end = time.monotonic()
         os.close(fd)
@@ -113,7 +110,7 @@ class Meter:
         process.returncode = os.waitstatus_to_exitcode(status)
         if self.watch:
             exits += self._last_records(process.pid)
-        return process.returncode, usage, end
+        return usage, end, exits
 
     def _last_records(self, pid):
         exits = []
@@ -122,6 +119,25 @@ class Meter:
             select.select([self.watch], [], [], deadline - time.monotonic())
             exits += self.watch.read()
         return exits
+
+
+def start_process(command, stderr):
+    return subprocess.Popen(command.arguments, cwd=command.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                            stderr=stderr, start_new_session=True,
+                            env={**os.environ, "LC_ALL": "C.UTF-8", **command.environment})
+
+
+def kill(process):
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def put_load(command, process):
+    """The time that the load took; a program that could not bear it is killed."""
+    load_s = command.drive(process) if command.drive else None
+    if command.drive and load_s is None:
+        kill(process)
+    return load_s
 
 
 def tell_apart(run, program, exits, end):
@@ -137,6 +153,15 @@ def tell_apart(run, program, exits, end):
         run.profiler_cpu_s = max(0.0, run.cpu_s - run.program_cpu_s)
         run.profiler_rss = max(exit.rss_bytes for exit in of_profiler)
         run.after_exit_s = max(0.0, end - max(exit.time_s for exit in of_program))
+
+
+def set_walls(run, load_s):
+    after_exit_s = run.after_exit_s or 0
+    if load_s is not None:
+        run.program_wall_s = load_s
+        run.wall_s = load_s + after_exit_s
+    elif run.program_cpu_s is not None:
+        run.program_wall_s = run.wall_s - after_exit_s
 
 
 def descendants(exits, ancestor):

@@ -53,8 +53,15 @@ def environment(**variables):
     return lambda program, folder: ([], {key: value.format(folder=folder) for key, value in variables.items()})
 
 
+class NoData(Exception):
+    """A profiler that succeeded has left no file."""
+
+
 def first(folder, pattern):
-    return sorted(glob.glob(os.path.join(folder, pattern)))[0]
+    found = sorted(glob.glob(os.path.join(folder, pattern)))
+    if not found:
+        raise NoData(f"it left no {pattern}")
+    return found[0]
 
 
 def shell(text):

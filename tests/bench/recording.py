@@ -16,14 +16,14 @@ import shutil
 from functools import cached_property
 
 from measure import Command
-from profilers import ALONE, BOTH, FULL, PROFILERS, TENTH, TINY, Profiler
+from profilers import ALONE, BOTH, FULL, PROFILERS, TENTH, TINY, NoData, Profiler
 from progress import progress
 from results import Group
 from workloads import workloads
 
 ALONE_PROFILER = Profiler(ALONE, None, (), lambda program, folder: ([], {}), quick=True)
 SIZE_NAMES = {FULL: "", TENTH: ", a tenth", TINY: ", tiny"}
-PATIENCE_S = 5       # a report that takes longer is not repeated
+PATIENCE_S = 1       # a report that takes longer is not repeated
 
 
 class Campaign:
@@ -65,7 +65,7 @@ class Campaign:
         before, variables = profiler.wrap(workload.program, folder)
         run = self.meter.run(Command([*before, workload.program, *workload.arguments[size]], workload.program, folder,
                                      {**workload.environment, **variables}, workload.drive.get(size)))
-        if run.status != 0 or run.wall_s is None:
+        if run.status != 0:
             group.refuse(profiler.name, f"status {run.status}: {last_line(run.stderr)}")
             return
         figures = dict(vars(run))
@@ -94,17 +94,26 @@ class Campaign:
             group.refuse(name, profiler.no_report)
         for kind, command in profiler.reports:
             variant = name if len(profiler.reports) == 1 else f"{name}, {kind}"
-            for recorded in measured.runs[name]:
-                progress(f"{group.name}: {variant}")
-                run = self.meter.run(Command(command(workload.program, folder), workload.program, folder))
-                if run.status != 0:
-                    group.refuse(variant, f"status {run.status}: {last_line(run.stderr)}")
-                    break
-                prompt_s = recorded["after_exit_s"]
-                group.add(variant, {"after_exit_s": prompt_s, "report_s": run.wall_s, "report_rss": run.total_rss,
-                                    "named_s": run.wall_s + prompt_s if prompt_s is not None else None})
-                if run.wall_s > PATIENCE_S:
-                    break
+            try:
+                arguments = command(workload.program, folder)
+            except NoData as why:
+                group.refuse(variant, str(why))
+                continue
+            self._time_report(group, variant, Command(arguments, workload.program, folder), measured.runs[name])
+
+    def _time_report(self, group, variant, command, recorded):
+        """Once for each of the recorded runs, unless it takes long."""
+        for figures in recorded:
+            progress(f"{group.name}: {variant}")
+            run = self.meter.run(command)
+            if run.status != 0:
+                group.refuse(variant, f"status {run.status}: {last_line(run.stderr)}")
+                return
+            prompt_s = figures["after_exit_s"]
+            group.add(variant, {"after_exit_s": prompt_s, "report_s": run.wall_s, "report_rss": run.total_rss,
+                                "named_s": run.wall_s + prompt_s if prompt_s is not None else None})
+            if run.wall_s > PATIENCE_S:
+                return
 
 
 def quick_profilers(workload):

@@ -10,7 +10,8 @@ import pytest
 BENCH = Path(__file__).resolve().parents[1] / "bench"
 sys.path.insert(0, str(BENCH))
 
-from measure import Command, Meter    # noqa: E402
+from exits import Exit    # noqa: E402
+from measure import Command, Meter, descendants    # noqa: E402
 from results import Group             # noqa: E402
 
 
@@ -57,6 +58,18 @@ def test_cpu_time_of_a_program_and_of_what_starts_it_are_told_apart(runner, prog
     assert 0.19 < run.program_cpu_s < 0.3
     assert 0.09 < run.profiler_cpu_s < 0.2
     assert 0.08 < run.after_exit_s
+
+
+def test_what_a_program_starts_is_the_programs():
+    parents = {2: 1, 3: 2, 4: 3, 5: 1, 6: 99}
+    exits = [Exit(tgid, ppid, 0, 0.0, 0, 0.0) for tgid, ppid in parents.items()]
+    assert [exit.tgid for exit in descendants(exits, 2)] == [2, 3, 4]
+
+
+def test_a_program_that_does_not_bear_its_load_is_ended(runner):
+    command = Command(["sleep", "100"], "/bin/sleep", str(runner.folder), drive=lambda process: None)
+    with Meter() as meter:
+        assert meter.run(command).status == -9
 
 
 def test_ratios_compare_runs_of_one_round():
