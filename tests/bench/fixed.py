@@ -12,7 +12,8 @@ from results import Group
 
 PROGRAM = "/bin/true"
 # As it is by default: it waits up to a second for its side-band thread.
-PERF_AS_IS = Profiler("perf record, plain", None, ("perf",), lambda program, folder: (["perf", "record", "-q", "--"], {}))
+PERF_AS_IS = Profiler("perf record, plain", None, ("perf",),
+                      lambda program, folder: (["perf", "record", "-q", "--"], {}))
 PROBES = 3      # for each run that was asked for: one is short
 
 

@@ -21,9 +21,11 @@ class Part:
 
 
 PARTS = (
-    Part("overhead", "what recording costs the program, and the profiler itself (jemalloc and gperftools bring their own malloc)",
+    Part("overhead",
+         "what recording costs the program, and the profiler (jemalloc and gperftools bring their own malloc)",
          (Column("program_wall_s", "program's wall", "s", ratio=True), Column("wall_s", "to prompt", "s", ratio=True),
-          Column("cpu_s", "CPU", "s", ratio=True), Column("program_cpu_s", "program's", "s", ratio=True), Column("profiler_cpu_s", "profiler's", "s")),
+          Column("cpu_s", "CPU", "s", ratio=True), Column("program_cpu_s", "program's", "s", ratio=True),
+          Column("profiler_cpu_s", "profiler's", "s")),
          lambda bench: bench.campaign.groups),
     Part("memory", "resident memory of the program, and of the profiler's largest process",
          (Column("program_rss", "program", "B", ratio=True), Column("profiler_rss", "profiler", "B")),
