@@ -24,7 +24,6 @@ struct meta {
 struct committer {
 	struct writer *writer; /* the thread's, while it runs */
 	struct aggregate *aggregate;
-	struct profile_run run;
 	VEC(struct meta) meta; /* not written yet */
 	int failed_fd;
 
@@ -32,6 +31,7 @@ struct committer {
 	bool is_running;
 
 	pthread_mutex_t lock; /* of what follows */
+	struct profile_run run;
 	pthread_cond_t wake;
 	bool now, stop;
 	bool failed;
@@ -87,13 +87,25 @@ static void put_meta(struct committer *committer)
 	committer->meta.nr = 0;
 }
 
+/* Of a recording in progress, what is true at this commit. */
+static struct profile_run run_now(struct committer *committer)
+{
+	struct profile_run run;
+
+	pthread_mutex_lock(&committer->lock);
+	run = committer->run;
+	pthread_mutex_unlock(&committer->lock);
+	if (!run.complete)
+		run.wall_us = since_start_us(&run);
+	return run;
+}
+
 static int commit(struct committer *committer, struct error *err)
 {
-	/* Of a recording in progress, what is true at this commit. */
-	if (!committer->run.complete)
-		committer->run.wall_us = since_start_us(&committer->run);
+	struct profile_run run = run_now(committer);
+
 	writer_begin(committer->writer);
-	writer_put_run(committer->writer, &committer->run);
+	writer_put_run(committer->writer, &run);
 	put_meta(committer);
 	aggregate_flush(committer->aggregate, &sink, committer->writer);
 	return writer_commit(committer->writer, err);
@@ -235,7 +247,7 @@ int committer_start(struct committer *committer, const struct profile_run *run, 
 {
 	int error;
 
-	committer->run = *run;
+	committer_run(committer, run);
 	/* A file that cannot be written should show before the program starts. */
 	if (commit(committer, err) < 0)
 		return err ? err->code : ERR_INTERNAL;
@@ -245,6 +257,13 @@ int committer_start(struct committer *committer, const struct profile_run *run, 
 	pthread_setname_np(committer->thread, "cprof-writer");
 	committer->is_running = true;
 	return 0;
+}
+
+void committer_run(struct committer *committer, const struct profile_run *run)
+{
+	pthread_mutex_lock(&committer->lock);
+	committer->run = *run;
+	pthread_mutex_unlock(&committer->lock);
 }
 
 void committer_now(struct committer *committer)
@@ -272,7 +291,7 @@ bool committer_error(struct committer *committer, struct error *err)
 int committer_finish(struct committer *committer, const struct profile_run *run, struct error *err)
 {
 	stop_thread(committer);
-	committer->run = *run;
+	committer_run(committer, run);
 	if (committer_error(committer, err))
 		return err ? err->code : ERR_INTERNAL;
 	return commit(committer, err);

@@ -4,6 +4,7 @@
  *
  *	committer_open(&committer, path, aggregate, &err);	// the file is there now
  *	committer_start(committer, &run, &err);
+ *	committer_run(committer, &run);		// when something of it has changed
  *	committer_now(committer);		// not in a second but now
  *	committer_finish(committer, &run, &err);	// the last time, and ends the thread
  *	committer_close(committer);
@@ -36,6 +37,8 @@ void committer_meta(struct committer *committer, const char *key, char *value);
 
 /* Commits once before it returns.  The strings in run have to stay until committer_finish(). */
 int committer_start(struct committer *committer, const struct profile_run *run, struct error *err);
+/* The strings, too, have to stay. */
+void committer_run(struct committer *committer, const struct profile_run *run);
 void committer_now(struct committer *committer);
 
 /* Readable when the thread gave up; committer_error() says why. */

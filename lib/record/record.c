@@ -47,7 +47,6 @@ struct record {
 	char *cpu_model;
 	struct profile_run run;
 	struct error cpu_refused, heap_refused; /* why a side is missing */
-	int64_t released_ns;			/* when the program began */
 	int64_t cpu_used_us;			/* by us, then */
 };
 
@@ -148,7 +147,6 @@ static void open_cpu_side(struct record *record)
 		.sampling = choose_sampling(config),
 		.shim = config->shim,
 		.aggregate = record->aggregate,
-		.start_ns = record->run.start_monotonic_ns,
 	};
 
 	if (config->cpu == RECORD_OFF) {
@@ -213,7 +211,6 @@ static int open_collector(struct record *record, struct error *err)
 {
 	const struct heap_collector_config collector = {
 		.aggregate = record->aggregate,
-		.start_ns = (uint64_t)record->run.start_monotonic_ns,
 		.context = record,
 		.image_of = image_of,
 		.untracked = image_untracked,
@@ -223,7 +220,7 @@ static int open_collector(struct record *record, struct error *err)
 
 	if (shim_problem(shim, err))
 		return err->code;
-	if (heap_collector_start(&record->collector, &collector, err) < 0)
+	if (heap_collector_open(&record->collector, &collector, err) < 0)
 		return err->code;
 	environment_prepend(&record->environment, "LD_PRELOAD", shim, ':');
 	environment_prepend(&record->environment, WIRE_ASAN_ENV, WIRE_ASAN_OPTIONS, ':');
@@ -320,20 +317,33 @@ static void look_at_program(struct record *record)
 	image_facts_release(&facts);
 }
 
-static int start(struct record *record, struct error *err)
+/* All times of the recording count from here. */
+static int start_sides(struct record *record, struct error *err)
 {
+	uint64_t start_ns = clock_now_ns();
 	int ret = 0;
 
-	record->processes = processes_new(record->aggregate, record->run.start_monotonic_ns,
-					  record->sampler != NULL);
-	processes_start(record->processes, record->launch.pid, record->config->arguments,
-			clock_now_ns());
+	record->run.start_monotonic_ns = (int64_t)start_ns;
+	record->run.start_realtime_us = (int64_t)clock_ns(CLOCK_REALTIME) / 1000;
+	record->processes =
+		processes_new(record->aggregate, (int64_t)start_ns, record->sampler != NULL);
+	processes_start(record->processes, record->launch.pid, record->config->arguments, start_ns);
+	committer_run(record->committer, &record->run);
 	if (record->sampler)
-		ret = sampler_start(record->sampler, record->processes, err);
-	if (ret >= 0)
-		ret = committer_start(record->committer, &record->run, err);
+		ret = sampler_start(record->sampler, record->processes, (int64_t)start_ns, err);
+	if (ret >= 0 && record->collector)
+		ret = heap_collector_start(record->collector, start_ns, err);
+	return ret;
+}
+
+static int start(struct record *record, struct error *err)
+{
+	/* Takes milliseconds, so it comes before the clock starts. */
+	int ret = committer_start(record->committer, &record->run, err);
+
 	record->cpu_used_us = cpu_used_us();
-	record->released_ns = (int64_t)clock_now_ns();
+	if (ret >= 0)
+		ret = start_sides(record, err);
 	if (ret >= 0)
 		ret = launch_exec(&record->launch, err);
 	if (ret >= 0 && !record->sampler)
@@ -391,7 +401,7 @@ static void take_ending(struct record *record, struct record_result *result)
 		result->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 		processes_program_ended(record->processes, (uint64_t)end_ns, status);
 	}
-	record->run.wall_us = (end_ns - record->released_ns) / 1000;
+	record->run.wall_us = (end_ns - record->run.start_monotonic_ns) / 1000;
 	processes_finish(record->processes, (uint64_t)end_ns, record->collector != NULL);
 }
 

@@ -123,14 +123,6 @@ int sampler_open(struct sampler **result, const struct sampler_config *config, p
 	if (ret < 0) {
 		sampler_close(sampler);
 		sampler = NULL;
-	} else {
-		sampler->samples = samples_new(&(struct samples_config){
-			.aggregate = config->aggregate,
-			.call_graph = config->sampling.call_graph,
-			.stack_bytes = config->sampling.stack_bytes,
-			.shim = config->shim,
-			.start_ns = config->start_ns,
-		});
 	}
 	*result = sampler;
 	return ret;
@@ -331,11 +323,24 @@ static void *sampler_thread(void *context)
 	return NULL;
 }
 
-int sampler_start(struct sampler *sampler, struct processes *processes, struct error *err)
+static struct samples *make_samples(const struct sampler_config *config, int64_t start_ns)
+{
+	return samples_new(&(struct samples_config){
+		.aggregate = config->aggregate,
+		.call_graph = config->sampling.call_graph,
+		.stack_bytes = config->sampling.stack_bytes,
+		.shim = config->shim,
+		.start_ns = start_ns,
+	});
+}
+
+int sampler_start(struct sampler *sampler, struct processes *processes, int64_t start_ns,
+		  struct error *err)
 {
 	int error;
 
 	sampler->processes = processes;
+	sampler->samples = make_samples(&sampler->config, start_ns);
 	put_counters(sampler);
 	error = pthread_create(&sampler->thread, NULL, sampler_thread, sampler);
 	if (error)

@@ -4,7 +4,7 @@
  *
  *	if (sampler_open(&sampler, &config, pid, &err) < 0)	// pid has not executed yet
  *		no_cpu_side(err.message);
- *	sampler_start(sampler, processes, &err);
+ *	sampler_start(sampler, processes, start_ns, &err);
  *	... the program runs ...
  *	sampler_finish(sampler);
  *	fd = sampler_module_fd(sampler, profile_module_id);	// kept open until close
@@ -31,7 +31,6 @@ struct sampler_config {
 	struct sampling sampling;
 	const char *shim; /* path of our own module, or NULL */
 	struct aggregate *aggregate;
-	int64_t start_ns;
 };
 
 struct sampler;
@@ -42,8 +41,10 @@ int sampler_open(struct sampler **sampler, const struct sampler_config *config, 
 		 struct error *err);
 void sampler_close(struct sampler *sampler);
 
-/* processes has to be there until sampler_finish(). */
-int sampler_start(struct sampler *sampler, struct processes *processes, struct error *err);
+/* processes has to be there until sampler_finish().  start_ns: of the recording, CLOCK_MONOTONIC.
+ */
+int sampler_start(struct sampler *sampler, struct processes *processes, int64_t start_ns,
+		  struct error *err);
 /* Stops the events, takes what is in the rings, counts, and ends the thread. */
 void sampler_finish(struct sampler *sampler);
 

@@ -12,8 +12,8 @@
  *	   +--< heap, heap_site >---+        frame >-- function     (after symbolization)
  *
  * Every kind has ids of its own, dense from 0 and given out by whoever fills the profile;
- * PROFILE_NONE means "none".  Times are microseconds of CLOCK_MONOTONIC since the start of the
- * recording (run.start_monotonic_ns); PROFILE_NO_TIME is "not known".  Strings are UTF-8 if the
+ * PROFILE_NONE means "none".  Times are microseconds of CLOCK_MONOTONIC since the program was let
+ * run (run.start_monotonic_ns); PROFILE_NO_TIME is "not known".  Strings are UTF-8 if the
  * program's were; NULL is "absent".
  */
 #ifndef STORE_PROFILE_H

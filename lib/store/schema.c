@@ -6,7 +6,7 @@
 #include <string.h>
 
 /*
- * Ids are dense from 0.  Times are microseconds since the start of the recording on
+ * Ids are dense from 0.  Times are microseconds since the program was let run on
  * CLOCK_MONOTONIC; NULL is "not known" or "none" everywhere.
  */
 const struct schema_object schema_tables[] = {

@@ -25,7 +25,8 @@ static void set_up(struct setup *s)
 	s->aggregate = aggregate_new();
 	s->model = heap_model_new();
 	s->frames = frames_new(s->aggregate);
-	intake_init(&s->intake, &s->channel, s->model, s->frames, clock_now_ns());
+	intake_init(&s->intake, &s->channel, s->model, s->frames);
+	s->intake.start_ns = clock_now_ns();
 	fake_image(&s->image, &s->channel, 0, getpid());
 }
 

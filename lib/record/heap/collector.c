@@ -185,12 +185,15 @@ static void *collect(void *argument)
 	return NULL;
 }
 
-/* Signals are the main thread's business. */
-static int start_thread(struct heap_collector *c, struct error *err)
+int heap_collector_start(struct heap_collector *c, uint64_t start_ns, struct error *err)
 {
 	sigset_t all, before;
 	int ret;
 
+	c->intake.start_ns = start_ns;
+	c->pushed_ns = clock_now_ns();
+	channel_beat(&c->channel, c->pushed_ns);
+	/* Signals are the main thread's business. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	ret = pthread_create(&c->thread, NULL, collect, c);
@@ -201,8 +204,8 @@ static int start_thread(struct heap_collector *c, struct error *err)
 	return 0;
 }
 
-int heap_collector_start(struct heap_collector **collector,
-			 const struct heap_collector_config *config, struct error *err)
+int heap_collector_open(struct heap_collector **collector,
+			const struct heap_collector_config *config, struct error *err)
 {
 	struct heap_collector *c = xcalloc(1, sizeof(*c));
 	int ret;
@@ -211,23 +214,15 @@ int heap_collector_start(struct heap_collector **collector,
 	c->config = *config;
 	c->tree.peak_time_us = PROFILE_NO_TIME;
 	ret = channel_open(&c->channel, config->ring_log2, err);
-	if (ret < 0)
-		goto out_free;
-
+	if (ret < 0) {
+		heap_collector_free(c);
+		return ret;
+	}
 	c->model = heap_model_new();
 	c->frames = frames_new(config->aggregate);
-	intake_init(&c->intake, &c->channel, c->model, c->frames, config->start_ns);
-	c->pushed_ns = clock_now_ns();
-	channel_beat(&c->channel, c->pushed_ns);
-	ret = start_thread(c, err);
-	if (ret < 0)
-		goto out_free;
+	intake_init(&c->intake, &c->channel, c->model, c->frames);
 	*collector = c;
 	return 0;
-
-out_free:
-	heap_collector_free(c);
-	return ret;
 }
 
 const char *heap_collector_path(const struct heap_collector *c)

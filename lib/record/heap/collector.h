@@ -5,8 +5,9 @@
  *
  *	struct heap_collector_config config = { .aggregate = ..., .image_of = ... };
  *
- *	heap_collector_start(&collector, &config, &err);	// before the program
+ *	heap_collector_open(&collector, &config, &err);
  *	setenv(WIRE_ENV, heap_collector_path(collector));	// of the program, with LD_PRELOAD
+ *	heap_collector_start(collector, start_ns, &err);	// before the program
  *	...							// run it, wait for its end
  *	heap_collector_finish(collector, &totals);		// once perf's records are all told
  *	heap_collector_free(collector);
@@ -40,7 +41,6 @@ struct heap_hello {
 /* Called by the collector's thread. */
 struct heap_collector_config {
 	struct aggregate *aggregate;
-	uint64_t start_ns;	/* of the recording, CLOCK_MONOTONIC */
 	unsigned int ring_log2; /* slots of a ring, 32 bytes each; 0: the default */
 
 	void *context;
@@ -56,11 +56,14 @@ struct heap_collector_config {
 struct heap_collector;
 
 /* ERR_UNSUPPORTED or ERR_REFUSED if the shared memory cannot be had. */
-int heap_collector_start(struct heap_collector **collector,
-			 const struct heap_collector_config *config, struct error *err);
+int heap_collector_open(struct heap_collector **collector,
+			const struct heap_collector_config *config, struct error *err);
 
 /* The value of the environment variable WIRE_ENV for the program; valid until _free(). */
 const char *heap_collector_path(const struct heap_collector *collector);
+
+/* start_ns: of the recording, CLOCK_MONOTONIC. */
+int heap_collector_start(struct heap_collector *collector, uint64_t start_ns, struct error *err);
 
 /* What became of it, apart from the profile. */
 struct heap_totals {

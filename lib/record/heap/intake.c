@@ -16,11 +16,9 @@
 #define PATIENCE_PRESSED_NS UINT64_C(20000000)
 
 void intake_init(struct intake *intake, struct channel *channel, struct heap_model *model,
-		 struct frames *frames, uint64_t start_ns)
+		 struct frames *frames)
 {
-	*intake = (struct intake){
-		.channel = channel, .model = model, .frames = frames, .start_ns = start_ns
-	};
+	*intake = (struct intake){ .channel = channel, .model = model, .frames = frames };
 	ticks_start(&intake->ticks);
 }
 

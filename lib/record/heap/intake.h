@@ -2,7 +2,8 @@
 /*
  * intake - brings the events of all rings into one order and gives them to the model.
  *
- *	intake_init(&intake, &channel, model, frames, start_ns);
+ *	intake_init(&intake, &channel, model, frames);
+ *	intake.start_ns = start_ns;		// of the recording, CLOCK_MONOTONIC
  *	intake_round(&intake);			// again and again; everything that can be ordered
  *	...
  *	intake_drain(&intake);			// the program is over: everything that is there
@@ -60,7 +61,7 @@ struct intake {
 };
 
 void intake_init(struct intake *intake, struct channel *channel, struct heap_model *model,
-		 struct frames *frames, uint64_t start_ns);
+		 struct frames *frames);
 void intake_release(struct intake *intake);
 
 /* True if something was taken. */
