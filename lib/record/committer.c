@@ -56,7 +56,19 @@ PUT(sample)
 PUT(total)
 PUT(heap)
 PUT(heap_site)
+PUT(slice)
+PUT(memory)
 PUT(quality)
+
+static void clear_slices(void *context, uint32_t process)
+{
+	writer_clear_slices(context, process);
+}
+
+static void clear_memory(void *context, uint32_t process)
+{
+	writer_clear_memory(context, process);
+}
 
 static const struct aggregate_sink sink = {
 	.module = put_module,
@@ -69,6 +81,10 @@ static const struct aggregate_sink sink = {
 	.total = put_total,
 	.heap = put_heap,
 	.heap_site = put_heap_site,
+	.clear_slices = clear_slices,
+	.slice = put_slice,
+	.clear_memory = clear_memory,
+	.memory = put_memory,
 	.quality = put_quality,
 };
 

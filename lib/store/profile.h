@@ -10,6 +10,7 @@
  *	   |                      stack >-- address >-- module
  *	   |                        |          |
  *	   +--< heap, heap_site >---+        frame >-- function     (after symbolization)
+ *	   +--< slice, memory
  *
  * Every kind has ids of its own, dense from 0 and given out by whoever fills the profile;
  * PROFILE_NONE means "none".  Times are microseconds of CLOCK_MONOTONIC since the program was let
@@ -219,6 +220,28 @@ struct profile_heap_site {
 	uint64_t temporary;
 	uint64_t lifetime_us;	  /* sum over the freed blocks */
 	uint64_t lifetime_blocks; /* their number */
+};
+
+/*
+ * What the heap of an image, or of the tree (process == PROFILE_NONE), did from time_us on.  Where
+ * there is no slice nothing happened.  The slices of a process do not overlap.
+ */
+struct profile_slice {
+	uint32_t process;
+	int64_t time_us;
+	uint64_t duration_us;
+	uint64_t live_bytes;	 /* at the end of the slice */
+	uint64_t max_live_bytes; /* within it */
+	uint64_t allocations, allocated_bytes;
+};
+
+/* What memory an image had at one moment, by the kernel's count. */
+struct profile_memory {
+	uint32_t process;
+	int64_t time_us;
+	uint64_t anonymous_bytes, file_bytes, shared_bytes; /* resident: together the RSS */
+	uint64_t swap_bytes;
+	uint64_t peak_rss_bytes; /* the most so far */
 };
 
 struct profile_function {

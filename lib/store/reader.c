@@ -61,6 +61,8 @@ static const struct part parts[] = {
 	PART(total, "stack, thread, event", totals),
 	PART(heap, "process", heaps),
 	PART(heap_site, "process, stack, allocator", heap_sites),
+	PART(slice, "process, time_us", slices),
+	PART(memory, "process, time_us", memory),
 	PART(quality, "kind, detail", quality),
 };
 

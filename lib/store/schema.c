@@ -173,6 +173,31 @@ const struct schema_object schema_tables[] = {
 	  "  lifetime_blocks INTEGER NOT NULL,    -- their number\n"
 	  "  PRIMARY KEY(process, stack, allocator)\n"
 	  ") WITHOUT ROWID" },
+	{ "slice",
+	  "CREATE TABLE slice(\n"
+	  "  -- The heap of a process, or of the whole tree, over time; slices of one length,\n"
+	  "  -- those in which nothing happened left out.\n"
+	  "  process INTEGER NOT NULL,         -- -1: the whole tree\n"
+	  "  time_us INTEGER NOT NULL,         -- of its start\n"
+	  "  duration_us INTEGER NOT NULL,\n"
+	  "  live_bytes INTEGER NOT NULL,      -- at its end\n"
+	  "  max_live_bytes INTEGER NOT NULL,  -- most at one time within it\n"
+	  "  allocations INTEGER NOT NULL,     -- within it\n"
+	  "  allocated_bytes INTEGER NOT NULL,\n"
+	  "  PRIMARY KEY(process, time_us)\n"
+	  ") WITHOUT ROWID" },
+	{ "memory",
+	  "CREATE TABLE memory(\n"
+	  "  -- The memory of a process at some moments, as the kernel counts it.\n"
+	  "  process INTEGER NOT NULL,\n"
+	  "  time_us INTEGER NOT NULL,\n"
+	  "  anonymous_bytes INTEGER NOT NULL, -- resident: the heap, stacks, data; what\n"
+	  "  file_bytes INTEGER NOT NULL,      -- is mapped from files, code among it;\n"
+	  "  shared_bytes INTEGER NOT NULL,    -- shared memory; together they are the RSS\n"
+	  "  swap_bytes INTEGER NOT NULL,\n"
+	  "  peak_rss_bytes INTEGER NOT NULL,  -- the largest RSS so far\n"
+	  "  PRIMARY KEY(process, time_us)\n"
+	  ") WITHOUT ROWID" },
 	{ "file", "CREATE TABLE file(\n"
 		  "  -- Names of source files.\n"
 		  "  id INTEGER PRIMARY KEY,\n"

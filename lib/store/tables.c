@@ -189,6 +189,24 @@ const struct table table_heap_site = {
 };
 #undef ROW
 
+#define ROW struct profile_slice
+const struct table table_slice = {
+	"slice",
+	COLUMNS(ROW, REF(process, REF_OR_ALL, table_process), FIELD(time_us, I64),
+		FIELD(duration_us, U64), FIELD(live_bytes, U64), FIELD(max_live_bytes, U64),
+		FIELD(allocations, U64), FIELD(allocated_bytes, U64)),
+};
+#undef ROW
+
+#define ROW struct profile_memory
+const struct table table_memory = {
+	"memory",
+	COLUMNS(ROW, REF(process, REF, table_process), FIELD(time_us, I64),
+		FIELD(anonymous_bytes, U64), FIELD(file_bytes, U64), FIELD(shared_bytes, U64),
+		FIELD(swap_bytes, U64), FIELD(peak_rss_bytes, U64)),
+};
+#undef ROW
+
 #define ROW struct profile_function
 const struct table table_function = {
 	"function",

@@ -26,6 +26,8 @@ enum statement {
 	PUT_TOTAL,
 	PUT_HEAP,
 	PUT_HEAP_SITE,
+	PUT_SLICE,
+	PUT_MEMORY,
 	PUT_FILE,
 	PUT_FUNCTION,
 	PUT_FRAME,
@@ -34,6 +36,8 @@ enum statement {
 	PUT_META = NR_PUTS,
 	PUT_ARGUMENT,
 	CUT_ARGUMENTS,
+	CLEAR_SLICES,
+	CLEAR_MEMORY,
 	NR_STATEMENTS
 };
 
@@ -43,6 +47,7 @@ static const struct table *const tables[NR_PUTS] = {
 	[PUT_ADDRESS] = &table_address, [PUT_STACK] = &table_stack,
 	[PUT_SAMPLE] = &table_sample,	[PUT_TOTAL] = &table_total,
 	[PUT_HEAP] = &table_heap,	[PUT_HEAP_SITE] = &table_heap_site,
+	[PUT_SLICE] = &table_slice,	[PUT_MEMORY] = &table_memory,
 	[PUT_FILE] = &table_file,	[PUT_FUNCTION] = &table_function,
 	[PUT_FRAME] = &table_frame,	[PUT_QUALITY] = &table_quality,
 };
@@ -422,6 +427,38 @@ void writer_put_heap(struct writer *writer, const struct profile_heap *heap)
 void writer_put_heap_site(struct writer *writer, const struct profile_heap_site *site)
 {
 	put(writer, PUT_HEAP_SITE, site);
+}
+
+static void clear(struct writer *writer, enum statement which, const char *sql, uint32_t process)
+{
+	sqlite3_stmt *statement = writer->statements[which];
+
+	if (writer->failure.code)
+		return;
+	if (!statement)
+		statement = prepare(writer, which, sql);
+	sqlite3_bind_int64(statement, 1, (int32_t)process);
+	run_statement(writer, statement);
+}
+
+void writer_clear_slices(struct writer *writer, uint32_t process)
+{
+	clear(writer, CLEAR_SLICES, "DELETE FROM slice WHERE process = ?", process);
+}
+
+void writer_clear_memory(struct writer *writer, uint32_t process)
+{
+	clear(writer, CLEAR_MEMORY, "DELETE FROM memory WHERE process = ?", process);
+}
+
+void writer_put_slice(struct writer *writer, const struct profile_slice *slice)
+{
+	put(writer, PUT_SLICE, slice);
+}
+
+void writer_put_memory(struct writer *writer, const struct profile_memory *memory)
+{
+	put(writer, PUT_MEMORY, memory);
 }
 
 void writer_put_quality(struct writer *writer, const struct profile_quality *quality)

@@ -168,6 +168,18 @@ const struct profile_heap_site sample_heap_sites[] = {
 	  .lifetime_blocks = 14 },
 };
 
+/* In the order in which they are read. */
+const struct profile_slice sample_slices[] = {
+	{ PROFILE_NONE, 0, 2000, 3, 4, 5, 6 },
+	{ PROFILE_NONE, 4000, 2000, 0, UINT64_MAX, 5, 6 },
+	{ 1, 1000, 1000, 13, 14, 15, 16 },
+};
+
+const struct profile_memory sample_memory[] = {
+	{ 0, 10, 1, 2, 3, 4, 5 },
+	{ 0, 20, 11, 12, 13, 14, UINT64_MAX },
+};
+
 const struct profile_function sample_functions[] = {
 	{ 0, 0, "f(int)", "_Z1fi", true, "a.c", 10 },
 	{ 1, 2, "[kernel]+0x10", NULL, false, NULL, 0 },
@@ -201,6 +213,8 @@ void sample_profile_put(struct writer *writer)
 	PUT_ALL(total, sample_totals);
 	PUT_ALL(heap, sample_heaps);
 	PUT_ALL(heap_site, sample_heap_sites);
+	PUT_ALL(slice, sample_slices);
+	PUT_ALL(memory, sample_memory);
 	PUT_ALL(quality, sample_quality);
 	writer_put_meta(writer, "doctor", "all is well");
 	writer_clear_symbols(writer);

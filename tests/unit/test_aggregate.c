@@ -20,6 +20,9 @@ struct kept {
 	VEC(struct profile_heap) heaps;
 	VEC(struct profile_heap_site) heap_sites;
 	VEC(struct profile_quality) quality;
+	VEC(struct profile_slice) slices;
+	VEC(struct profile_memory) memory;
+	VEC(uint32_t) cleared; /* processes whose slices or memory were before the next */
 };
 
 #define KEEP(type, field)                                                        \
@@ -41,6 +44,15 @@ KEEP(total, totals)
 KEEP(heap, heaps)
 KEEP(heap_site, heap_sites)
 KEEP(quality, quality)
+KEEP(slice, slices)
+KEEP(memory, memory)
+
+static void keep_clear(void *context, uint32_t process)
+{
+	struct kept *kept = context;
+
+	vec_push(&kept->cleared, process);
+}
 
 static const struct aggregate_sink sink = {
 	.module = keep_module,
@@ -53,6 +65,10 @@ static const struct aggregate_sink sink = {
 	.total = keep_total,
 	.heap = keep_heap,
 	.heap_site = keep_heap_site,
+	.clear_slices = keep_clear,
+	.slice = keep_slice,
+	.clear_memory = keep_clear,
+	.memory = keep_memory,
 	.quality = keep_quality,
 };
 
@@ -69,6 +85,9 @@ static void kept_release(struct kept *kept)
 	vec_free(&kept->heaps);
 	vec_free(&kept->heap_sites);
 	vec_free(&kept->quality);
+	vec_free(&kept->slices);
+	vec_free(&kept->memory);
+	vec_free(&kept->cleared);
 }
 
 static struct kept flush(struct aggregate *aggregate)
@@ -242,11 +261,24 @@ NOTE(sample, 'S')
 NOTE(total, 'T')
 NOTE(heap, 'h')
 NOTE(heap_site, 'H')
+NOTE(slice, 'l')
+NOTE(memory, 'M')
 NOTE(quality, 'q')
 
 static const struct aggregate_sink noting = {
-	note_module, note_address, note_stack, note_process,   note_thread,  note_event,
-	note_sample, note_total,   note_heap,  note_heap_site, note_quality,
+	.module = note_module,
+	.address = note_address,
+	.stack = note_stack,
+	.process = note_process,
+	.thread = note_thread,
+	.event = note_event,
+	.sample = note_sample,
+	.total = note_total,
+	.heap = note_heap,
+	.heap_site = note_heap_site,
+	.slice = note_slice,
+	.memory = note_memory,
+	.quality = note_quality,
 };
 
 static uint32_t add_process(struct aggregate *aggregate)
@@ -261,6 +293,8 @@ Test(aggregate, passes_on_what_is_referred_to_first)
 	char order[32] = "";
 
 	aggregate_quality(aggregate, PROFILE_LOST, "", 1);
+	aggregate_memory(aggregate, 0, &(struct profile_memory){ 0 }, 1, false);
+	aggregate_slices(aggregate, 0, &(struct profile_slice){ 0 }, 1, false);
 	aggregate_heap_site(aggregate, &(struct profile_heap_site){ 0 });
 	aggregate_heap(aggregate, &(struct profile_heap){ 0 });
 	aggregate_sample(aggregate, &(struct profile_sample){ 0 });
@@ -272,7 +306,7 @@ Test(aggregate, passes_on_what_is_referred_to_first)
 			aggregate_address(aggregate, PROFILE_ADDRESS_CODE, 0, 1));
 	aggregate_flush(aggregate, &noting, order);
 
-	cr_assert_str_eq(order, "maseptSThHq");
+	cr_assert_str_eq(order, "maseptSThHlMq");
 	aggregate_free(aggregate);
 }
 
@@ -347,6 +381,34 @@ Test(aggregate, passes_on_a_changed_row_once_and_as_it_is_last)
 	cr_assert_eq(kept.heaps.nr, 2);
 	cr_assert_eq(kept.heaps.at[0].frees, 3);
 	cr_assert_eq(kept.heaps.at[1].frees, 2);
+	kept_release(&kept);
+	aggregate_free(aggregate);
+}
+
+Test(aggregate, passes_on_slices_and_memory_once_and_forgets_where_told)
+{
+	struct aggregate *aggregate = aggregate_new();
+	const struct profile_slice slices[] = { { .time_us = 1 }, { .time_us = 2 } };
+	const struct profile_memory memory[] = { { .time_us = 3 } };
+	struct kept kept = { 0 };
+
+	aggregate_slices(aggregate, PROFILE_NONE, slices, 2, false);
+	aggregate_flush(aggregate, &sink, &kept);
+	cr_assert_eq(kept.slices.nr, 2);
+	cr_assert_eq(kept.slices.at[1].time_us, 2);
+	cr_assert_eq(kept.slices.at[1].process, PROFILE_NONE);
+	cr_assert_eq(kept.cleared.nr, 0);
+
+	aggregate_slices(aggregate, 7, slices, 1, true);
+	aggregate_memory(aggregate, 8, memory, 1, true);
+	aggregate_flush(aggregate, &sink, &kept);
+	cr_assert_eq(kept.slices.nr, 3);
+	cr_assert_eq(kept.slices.at[2].process, 7);
+	cr_assert_eq(kept.memory.at[0].process, 8);
+	cr_assert_eq(kept.cleared.nr, 2);
+	cr_assert_eq(kept.cleared.at[0], 7);
+	cr_assert_eq(kept.cleared.at[1], 8);
+
 	kept_release(&kept);
 	aggregate_free(aggregate);
 }

@@ -411,6 +411,34 @@ static void check_image(struct trace *t, int image, struct profile_heap *sum)
 	sum->freed_bytes += f.freed_bytes;
 }
 
+/* Taken once, at the end, so these are all slices; test_timeline.c has the rest. */
+static void check_timeline(struct trace *t, uint32_t image)
+{
+	struct timeline_slices slices = heap_model_timeline(t->model, image);
+	struct profile_heap f, sum = { 0 };
+
+	heap_model_figures(t->model, image, &f);
+	for (size_t i = 0; i < slices.nr; i++) {
+		sum.allocations += slices.at[i].allocations;
+		sum.allocated_bytes += slices.at[i].allocated_bytes;
+		if (slices.at[i].max_live_bytes > sum.peak_bytes)
+			sum.peak_bytes = slices.at[i].max_live_bytes;
+	}
+	cr_assert_eq(sum.allocations, f.allocations);
+	cr_assert_eq(sum.allocated_bytes, f.allocated_bytes);
+	cr_assert_eq(sum.peak_bytes, f.peak_bytes);
+}
+
+static void check_timelines(struct trace *t)
+{
+	struct timeline_slices slices = heap_model_timeline(t->model, PROFILE_NONE);
+	struct oracle_moment now = oracle_now(&t->oracle, -1);
+
+	cr_assert_eq(slices.nr ? slices.at[slices.nr - 1].live_bytes : 0, now.bytes);
+	for (int i = 0; i < t->images; i++)
+		check_timeline(t, (uint32_t)i);
+}
+
 static void check(struct trace *t)
 {
 	struct profile_heap tree, sum = { 0 };
@@ -444,6 +472,7 @@ static void run(uint64_t seed)
 			check(t);
 	}
 	check(t);
+	check_timelines(t);
 	heap_model_free(t->model);
 	free(t);
 }

@@ -307,6 +307,69 @@ Test(profile_file, gives_back_heap_sites)
 	profile_free(profile);
 }
 
+Test(profile_file, gives_back_slices_with_the_tree_first)
+{
+	sample_profile_write("p");
+
+	struct profile *profile = read_profile("p");
+
+	cr_assert_eq(profile->nr_slices, ARRAY_SIZE(sample_slices));
+	for (size_t i = 0; i < ARRAY_SIZE(sample_slices); i++) {
+		const struct profile_slice *read = &profile->slices[i];
+
+		cr_equal(read, &sample_slices[i], process);
+		cr_equal(read, &sample_slices[i], time_us);
+		cr_equal(read, &sample_slices[i], duration_us);
+		cr_equal(read, &sample_slices[i], live_bytes);
+		cr_equal(read, &sample_slices[i], max_live_bytes);
+		cr_equal(read, &sample_slices[i], allocations);
+		cr_equal(read, &sample_slices[i], allocated_bytes);
+	}
+	profile_free(profile);
+}
+
+Test(profile_file, gives_back_memory)
+{
+	sample_profile_write("p");
+
+	struct profile *profile = read_profile("p");
+
+	cr_assert_eq(profile->nr_memory, ARRAY_SIZE(sample_memory));
+	for (size_t i = 0; i < ARRAY_SIZE(sample_memory); i++) {
+		const struct profile_memory *read = &profile->memory[i];
+
+		cr_equal(read, &sample_memory[i], process);
+		cr_equal(read, &sample_memory[i], time_us);
+		cr_equal(read, &sample_memory[i], anonymous_bytes);
+		cr_equal(read, &sample_memory[i], file_bytes);
+		cr_equal(read, &sample_memory[i], shared_bytes);
+		cr_equal(read, &sample_memory[i], swap_bytes);
+		cr_equal(read, &sample_memory[i], peak_rss_bytes);
+	}
+	profile_free(profile);
+}
+
+Test(profile_file, forgets_the_slices_and_the_memory_of_one_process)
+{
+	struct writer *writer = sample_profile_writer("p");
+
+	writer_begin(writer);
+	sample_profile_put(writer);
+	writer_clear_slices(writer, PROFILE_NONE);
+	writer_put_slice(writer, &(struct profile_slice){ PROFILE_NONE, 0, 4000, 1, 2, 3, 4 });
+	writer_clear_memory(writer, 0);
+	sample_profile_commit(writer);
+	writer_close(writer);
+
+	struct profile *profile = read_profile("p");
+
+	cr_assert_eq(profile->nr_slices, 2);
+	cr_assert_eq(profile->slices[0].duration_us, 4000);
+	cr_assert_eq(profile->slices[1].process, 1);
+	cr_assert_eq(profile->nr_memory, 0);
+	profile_free(profile);
+}
+
 Test(profile_file, gives_back_functions_and_frames)
 {
 	sample_profile_write("p");

@@ -19,6 +19,23 @@ struct samples {
 	size_t nr, room;
 };
 
+/* Rows of a course of time, or that all so far of this process are to be forgotten. */
+struct slices {
+	struct slice_change {
+		bool clear;
+		struct profile_slice row;
+	} * at;
+	size_t nr, room;
+};
+
+struct memory {
+	struct memory_change {
+		bool clear;
+		struct profile_memory row;
+	} * at;
+	size_t nr, room;
+};
+
 struct aggregate {
 	pthread_mutex_t lock;
 	struct intern texts;
@@ -26,6 +43,8 @@ struct aggregate {
 
 	struct places places;
 	struct samples samples;			    /* not passed on yet */
+	struct slices slices;			    /* the same */
+	struct memory memory;			    /* the same */
 	struct maps totals_of;			    /* by event: stack, thread -> row of totals */
 	struct map heap_of;			    /* process -> row of heaps */
 	struct map sites_of[PROFILE_NR_ALLOCATORS]; /* process, stack -> row of heap_sites */
@@ -77,6 +96,8 @@ void aggregate_free(struct aggregate *aggregate)
 
 	places_release(&aggregate->places);
 	vec_free(&aggregate->samples);
+	vec_free(&aggregate->slices);
+	vec_free(&aggregate->memory);
 	release_indexes(aggregate);
 	release_rows(aggregate);
 	intern_release(&aggregate->texts);
@@ -274,6 +295,37 @@ void aggregate_heap_site(struct aggregate *aggregate, const struct profile_heap_
 	unlock(aggregate);
 }
 
+void aggregate_slices(struct aggregate *aggregate, uint32_t process,
+		      const struct profile_slice *slices, size_t nr, bool whole)
+{
+	lock(aggregate);
+	if (whole)
+		vec_push(&aggregate->slices, (struct slice_change){ true, { .process = process } });
+	for (size_t i = 0; i < nr; i++) {
+		struct slice_change change = { .row = slices[i] };
+
+		change.row.process = process;
+		vec_push(&aggregate->slices, change);
+	}
+	unlock(aggregate);
+}
+
+void aggregate_memory(struct aggregate *aggregate, uint32_t process,
+		      const struct profile_memory *memory, size_t nr, bool whole)
+{
+	lock(aggregate);
+	if (whole)
+		vec_push(&aggregate->memory,
+			 (struct memory_change){ true, { .process = process } });
+	for (size_t i = 0; i < nr; i++) {
+		struct memory_change change = { .row = memory[i] };
+
+		change.row.process = process;
+		vec_push(&aggregate->memory, change);
+	}
+	unlock(aggregate);
+}
+
 static uint32_t quality_number(struct aggregate *aggregate, enum profile_quality_kind kind,
 			       const char *detail)
 {
@@ -304,6 +356,8 @@ void aggregate_quality(struct aggregate *aggregate, enum profile_quality_kind ki
 struct batch {
 	struct fresh_places places;
 	struct samples samples;
+	struct slices slices;
+	struct memory memory;
 	struct rows modules, events, processes, threads, totals, heaps, heap_sites, quality;
 };
 
@@ -315,6 +369,8 @@ static struct batch take_batch(struct aggregate *aggregate)
 	batch = (struct batch){
 		.places = aggregate->places.fresh,
 		.samples = aggregate->samples,
+		.slices = aggregate->slices,
+		.memory = aggregate->memory,
 		.modules = rows_take(&aggregate->places.modules),
 		.events = rows_take(&aggregate->events),
 		.processes = rows_take(&aggregate->processes),
@@ -326,6 +382,8 @@ static struct batch take_batch(struct aggregate *aggregate)
 	};
 	aggregate->places.fresh = (struct fresh_places){ 0 };
 	aggregate->samples = (struct samples){ 0 };
+	aggregate->slices = (struct slices){ 0 };
+	aggregate->memory = (struct memory){ 0 };
 	unlock(aggregate);
 	return batch;
 }
@@ -334,6 +392,8 @@ static void release_batch(struct batch *batch)
 {
 	fresh_places_release(&batch->places);
 	vec_free(&batch->samples);
+	vec_free(&batch->slices);
+	vec_free(&batch->memory);
 	rows_release(&batch->modules);
 	rows_release(&batch->events);
 	rows_release(&batch->processes);
@@ -359,6 +419,24 @@ static void flush_places(const struct batch *batch, const struct aggregate_sink 
 	pass_on(&batch->threads, sink->thread);
 }
 
+static void flush_slice(const struct slice_change *change, const struct aggregate_sink *sink,
+			void *context)
+{
+	if (change->clear)
+		sink->clear_slices(context, change->row.process);
+	else
+		sink->slice(context, &change->row);
+}
+
+static void flush_memory(const struct memory_change *change, const struct aggregate_sink *sink,
+			 void *context)
+{
+	if (change->clear)
+		sink->clear_memory(context, change->row.process);
+	else
+		sink->memory(context, &change->row);
+}
+
 static void flush_figures(const struct batch *batch, const struct aggregate_sink *sink,
 			  void *context)
 {
@@ -366,6 +444,8 @@ static void flush_figures(const struct batch *batch, const struct aggregate_sink
 	pass_on(&batch->totals, sink->total);
 	pass_on(&batch->heaps, sink->heap);
 	pass_on(&batch->heap_sites, sink->heap_site);
+	vec_each(&batch->slices, slice) flush_slice(slice, sink, context);
+	vec_each(&batch->memory, memory) flush_memory(memory, sink, context);
 	pass_on(&batch->quality, sink->quality);
 }
 

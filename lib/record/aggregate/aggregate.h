@@ -50,6 +50,13 @@ void aggregate_heap(struct aggregate *aggregate, const struct profile_heap *heap
 /* Replaces the figures of (process, stack, allocator). */
 void aggregate_heap_site(struct aggregate *aggregate, const struct profile_heap_site *site);
 
+/* More of a process (PROFILE_NONE: the tree); a row of the same time replaces that one.  whole:
+ * these replace all that there were. */
+void aggregate_slices(struct aggregate *aggregate, uint32_t process,
+		      const struct profile_slice *slices, size_t nr, bool whole);
+void aggregate_memory(struct aggregate *aggregate, uint32_t process,
+		      const struct profile_memory *memory, size_t nr, bool whole);
+
 /* Adds count to the row of kind and detail. */
 void aggregate_quality(struct aggregate *aggregate, enum profile_quality_kind kind,
 		       const char *detail, uint64_t count);
@@ -66,6 +73,10 @@ struct aggregate_sink {
 	void (*total)(void *context, const struct profile_total *total);
 	void (*heap)(void *context, const struct profile_heap *heap);
 	void (*heap_site)(void *context, const struct profile_heap_site *site);
+	void (*clear_slices)(void *context, uint32_t process);
+	void (*slice)(void *context, const struct profile_slice *slice);
+	void (*clear_memory)(void *context, uint32_t process);
+	void (*memory)(void *context, const struct profile_memory *memory);
 	void (*quality)(void *context, const struct profile_quality *quality);
 };
 

@@ -91,6 +91,14 @@ static void tree_figures(const struct heap_collector *c, struct profile_heap *tr
 	}
 }
 
+static void push_tree(const struct heap_collector *c, const struct profile_heap *tree)
+{
+	struct timeline_slices slices = heap_model_timeline(c->model, PROFILE_NONE);
+
+	aggregate_heap(c->config.aggregate, tree);
+	aggregate_slices(c->config.aggregate, PROFILE_NONE, slices.at, slices.nr, slices.whole);
+}
+
 static void push_images(struct heap_collector *c, bool at_last)
 {
 	struct profile_heap tree;
@@ -108,7 +116,7 @@ static void push_images(struct heap_collector *c, bool at_last)
 
 	vec_each(&c->intake.images, image) image_push(*image, c->config.aggregate, moved);
 	if (memcmp(&tree, &c->tree, sizeof(tree)) != 0)
-		aggregate_heap(c->config.aggregate, &tree);
+		push_tree(c, &tree);
 	c->tree = tree;
 }
 

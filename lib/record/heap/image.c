@@ -229,6 +229,13 @@ static void push_rows(struct image *image, struct aggregate *aggregate)
 	free(sums);
 }
 
+static void push_timeline(const struct image *image, struct aggregate *aggregate)
+{
+	struct timeline_slices slices = heap_model_timeline(image->model, image->id);
+
+	aggregate_slices(aggregate, image->process, slices.at, slices.nr, slices.whole);
+}
+
 void image_push(struct image *image, struct aggregate *aggregate, bool peak_moved)
 {
 	struct profile_heap figures;
@@ -240,6 +247,8 @@ void image_push(struct image *image, struct aggregate *aggregate, bool peak_move
 		image_figures(image, &figures);
 		aggregate_heap(aggregate, &figures);
 	}
+	if (image->changed)
+		push_timeline(image, aggregate);
 	push_rows(image, aggregate);
 	image->changed = false;
 }

@@ -18,6 +18,7 @@
 struct image {
 	struct blocks blocks;
 	struct peak peak;
+	struct timeline timeline;
 	struct map thread_of;	  /* tid to index of last_alloc */
 	VEC(uint32_t) last_alloc; /* of a thread, if it was its last operation; or 0 */
 	VEC(uint32_t) lanes;
@@ -54,6 +55,8 @@ struct heap_model {
 	VEC(struct lane) lanes;
 	VEC(uint32_t) free_lanes;
 	struct peak tree;
+	struct timeline timeline; /* of the tree */
+	uint64_t allocations, allocated_bytes;
 };
 
 _Static_assert(sizeof(struct site) <= 128, "two cache lines");
@@ -78,12 +81,14 @@ void heap_model_free(struct heap_model *model)
 	vec_each(&model->images, image)
 	{
 		image_release(*image);
+		timeline_release(&(*image)->timeline);
 		free(*image);
 	}
 	vec_free(&model->images);
 	vec_free(&model->sites);
 	vec_free(&model->lanes);
 	vec_free(&model->free_lanes);
+	timeline_release(&model->timeline);
 	free(model);
 }
 
@@ -136,11 +141,40 @@ uint32_t heap_model_site(struct heap_model *model, uint32_t image)
 
 /* --- events -----------------------------------------------------------------------------------*/
 
+static struct timeline_now image_now(const struct image *image)
+{
+	return (struct timeline_now){ image->peak.bytes, image->allocations,
+				      image->allocated_bytes };
+}
+
+static struct timeline_now tree_now(const struct heap_model *model)
+{
+	return (struct timeline_now){ model->tree.bytes, model->allocations,
+				      model->allocated_bytes };
+}
+
+/* Seldom: when a slice is over. */
+__attribute__((noinline)) static void turn(struct heap_model *model, struct image *image,
+					   uint64_t time_ns)
+{
+	struct timeline_now in_image = image_now(image), in_tree = tree_now(model);
+
+	if (time_ns >= image->timeline.end_ns)
+		timeline_turn(&image->timeline, &in_image, time_ns);
+	if (time_ns >= model->timeline.end_ns)
+		timeline_turn(&model->timeline, &in_tree, time_ns);
+}
+
+/* Before what was allocated is counted. */
 static void sums_change(struct heap_model *model, struct image *image, int64_t bytes,
 			int64_t blocks, uint64_t time_ns)
 {
+	if (time_ns >= image->timeline.end_ns || time_ns >= model->timeline.end_ns)
+		turn(model, image, time_ns);
 	peak_change(&image->peak, bytes, blocks, time_ns);
 	peak_change(&model->tree, bytes, blocks, time_ns);
+	timeline_note(&image->timeline, image->peak.bytes);
+	timeline_note(&model->timeline, model->tree.bytes);
 }
 
 /* After sums_change(). */
@@ -219,6 +253,8 @@ static void allocate(struct heap_model *model, struct image *image, uint32_t thr
 	site->allocated_bytes += block.size;
 	image->allocations++;
 	image->allocated_bytes += block.size;
+	model->allocations++;
+	model->allocated_bytes += block.size;
 	image->last_alloc.at[thread] = block.operation;
 }
 
@@ -291,6 +327,7 @@ static void reallocate(struct heap_model *model, struct image *image, const stru
 	site->freed_bytes += old->size;
 	image->reallocations++;
 	image->allocated_bytes += block.size;
+	model->allocated_bytes += block.size;
 	image->freed_bytes += old->size;
 	image->churn_bytes[lifetime_class(age(old, time_ns))] += old->size;
 }
@@ -360,8 +397,9 @@ void heap_model_apply(struct heap_model *model, const struct heap_event *events,
 	}
 }
 
-static void leave_tree(struct heap_model *model, const struct image *image, uint64_t time_ns)
+static void leave_tree(struct heap_model *model, struct image *image, uint64_t time_ns)
 {
+	turn(model, image, time_ns);
 	peak_change(&model->tree, -(int64_t)image->peak.bytes, -(int64_t)image->peak.blocks,
 		    time_ns);
 	for (uint32_t id = image->newest_site; id; id = model->sites.at[id - 1].older) {
@@ -473,6 +511,18 @@ void heap_model_site_figures(const struct heap_model *model, uint32_t id,
 		.lifetime_us = site->lifetime_ns / 1000,
 		.lifetime_blocks = site->frees,
 	};
+}
+
+struct timeline_slices heap_model_timeline(struct heap_model *model, uint32_t id)
+{
+	struct timeline_now now;
+
+	if (id == PROFILE_NONE) {
+		now = tree_now(model);
+		return timeline_take(&model->timeline, &now);
+	}
+	now = image_now(model->images.at[id]);
+	return timeline_take(&model->images.at[id]->timeline, &now);
 }
 
 uint64_t heap_model_duplicates(const struct heap_model *model, uint32_t image)

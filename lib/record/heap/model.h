@@ -29,6 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "record/heap/timeline.h"
 #include "store/profile.h"
 
 struct heap_model;
@@ -82,6 +83,8 @@ void heap_model_figures(const struct heap_model *model, uint32_t image,
 /* The same of a site; process, stack and allocator are the caller's. */
 void heap_model_site_figures(const struct heap_model *model, uint32_t site,
 			     struct profile_heap_site *figures);
+/* Of the image, or with PROFILE_NONE of the whole tree: see timeline_take(). */
+struct timeline_slices heap_model_timeline(struct heap_model *model, uint32_t image);
 /* Blocks that were allocated where there was one already: frees that nobody told us. */
 uint64_t heap_model_duplicates(const struct heap_model *model, uint32_t image);
 
