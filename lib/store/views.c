@@ -166,6 +166,21 @@ const struct schema_object schema_views[] = {
 	  "        SELECT thread, sum(samples) AS samples, sum(weight) AS weight\n"
 	  "          FROM v_total WHERE event = 0 GROUP BY thread) AS cpu\n"
 	  "        ON cpu.thread = thread.id" },
+	{ "v_timeline",
+	  "CREATE VIEW v_timeline AS\n"
+	  "  -- The heap of a process, or of the whole tree (-1), over time: what was live at the\n"
+	  "  -- end of a slice, the most within it, and what was allocated.  Where there is no\n"
+	  "  -- slice nothing happened.\n"
+	  "  SELECT process, time_us / 1e6 AS time_s, duration_us / 1e6 AS duration_s,\n"
+	  "      live_bytes, max_live_bytes, allocations, allocated_bytes\n"
+	  "    FROM slice ORDER BY process, time_us" },
+	{ "v_memory",
+	  "CREATE VIEW v_memory AS\n"
+	  "  -- What memory a process had at some moments, by the kernel's count.\n"
+	  "  SELECT process, time_us / 1e6 AS time_s,\n"
+	  "      anonymous_bytes + file_bytes + shared_bytes AS rss_bytes,\n"
+	  "      anonymous_bytes, file_bytes, shared_bytes, swap_bytes, peak_rss_bytes\n"
+	  "    FROM memory ORDER BY process, time_us" },
 	{ "v_counter",
 	  "CREATE VIEW v_counter AS\n"
 	  "  -- The totals of the events, and how far they can be trusted.  value is NULL unless\n"
