@@ -552,6 +552,28 @@ bool processes_any_tracked(const struct processes *processes)
 	return false;
 }
 
+/* --- who runs ---------------------------------------------------------------------------------*/
+
+void processes_each_running(struct processes *processes, void (*use)(void *context, int32_t pid),
+			    void *context)
+{
+	pthread_mutex_lock(&processes->lock);
+	vec_each(&processes->images, image) if (!(*image)->over) use(context, (*image)->row.pid);
+	pthread_mutex_unlock(&processes->lock);
+}
+
+uint32_t processes_image_at(struct processes *processes, int32_t pid, uint64_t time_ns,
+			    bool at_last)
+{
+	const struct image *image = NULL;
+
+	pthread_mutex_lock(&processes->lock);
+	if (!processes->has_records || at_last || processes->passed_ns >= time_ns)
+		image = image_at(processes, pid, to_us(processes, time_ns), false);
+	pthread_mutex_unlock(&processes->lock);
+	return image ? image->row.id : PROFILE_NONE;
+}
+
 /* --- at the end -------------------------------------------------------------------------------*/
 
 void processes_program_ended(struct processes *processes, uint64_t time_ns, int wait_status)

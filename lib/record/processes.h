@@ -99,6 +99,16 @@ void processes_untracked(struct processes *processes, uint32_t id, const char *r
 /* It is over; where there are perf's records, they decide. */
 void processes_ended(struct processes *processes, uint32_t id, uint64_t time_ns);
 
+/* --- who runs: any thread may ask -------------------------------------------------------------*/
+
+/* The pid of each image that is not over. */
+void processes_each_running(struct processes *processes, void (*use)(void *context, int32_t pid),
+			    void *context);
+/* The image that the pid ran at this time; PROFILE_NONE: none, or it cannot be told yet, unless
+ * at_last. */
+uint32_t processes_image_at(struct processes *processes, int32_t pid, uint64_t time_ns,
+			    bool at_last);
+
 /* --- at the end -------------------------------------------------------------------------------*/
 
 /* How the program ended: as waitpid() says. */

@@ -19,6 +19,7 @@
 #include "record/events/event_types.h"
 #include "record/heap/collector.h"
 #include "record/image_facts.h"
+#include "record/memory.h"
 #include "record/processes.h"
 #include "record/sampler.h"
 #include "record/target/environment.h"
@@ -39,6 +40,7 @@ struct record {
 	struct processes *processes;
 	struct sampler *sampler;	  /* NULL: no CPU side */
 	struct heap_collector *collector; /* NULL: no heap side */
+	struct memory *memory;
 	struct committer *committer;
 	char *path;	     /* where the profile is, in the end */
 	bool has_broken_off; /* it could not be written any more, which was said */
@@ -348,6 +350,9 @@ static int start(struct record *record, struct error *err)
 		ret = launch_exec(&record->launch, err);
 	if (ret >= 0 && !record->sampler)
 		look_at_program(record);
+	if (ret >= 0)
+		ret = memory_start(&record->memory, record->aggregate, record->processes,
+				   (uint64_t)record->run.start_monotonic_ns, err);
 	return ret;
 }
 
@@ -421,6 +426,8 @@ static int finish(struct record *record, struct record_result *result, struct er
 	sampler_finish(record->sampler);
 	if (record->collector)
 		heap_collector_finish(record->collector, NULL);
+	memory_finish(record->memory);
+	record->memory = NULL;
 	take_ending(record, result);
 	tell_overhead(record);
 	record->run.heap_tracked = processes_any_tracked(record->processes);

@@ -18,8 +18,8 @@
  *	                       │                                          ├─ aggregate ─ store
  *	                       └─ heap shim ─ heap rings ─ heap model ────┘
  *
- * Four threads: this one (signals, the program), one reads perf's rings (sampler), one the heap's
- * (heap/collector), one writes the file (committer).
+ * Five threads: this one (signals, the program), one reads perf's rings (sampler), one the heap's
+ * (heap/collector), one looks at the memory of processes (memory), one writes the file (committer).
  */
 #ifndef RECORD_RECORD_H
 #define RECORD_RECORD_H

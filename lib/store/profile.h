@@ -281,6 +281,9 @@ enum profile_quality_kind {
 /* The detail of PROFILE_LOST that counts samples; others count records or heap events. */
 #define PROFILE_LOST_SAMPLES "samples dropped by the kernel: the ring was full"
 
+/* The detail of PROFILE_UNREADABLE begins so when the memory of processes cannot be seen. */
+#define PROFILE_MEMORY_UNREADABLE "memory of processes: /proc/PID/status: "
+
 /* Something that was not measured as it should be.  One row per (kind, detail). */
 struct profile_quality {
 	enum profile_quality_kind kind;

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "record/course.h"
+
+#define MS UINT64_C(1000000)
+#define SHORTEST_NS (2 * MS)
+#define LONGEST_NS (50 * MS)
+#define PUSH_NS (1000 * MS)
+#define STATUS_BYTES 16384
+
+/* Of a pid; which of its images that was is told later. */
+struct look {
+	int32_t pid;
+	uint64_t time_ns;
+	struct profile_memory memory;
+};
+
+struct memory {
+	struct aggregate *aggregate;
+	struct processes *processes;
+	uint64_t start_ns;
+	VEC(int32_t) pids; /* that run now */
+	VEC(struct look) looks;
+	struct map course_of; /* process to index */
+	VEC(struct course) courses;
+	VEC(uint32_t) process_of; /* by course */
+	uint64_t pushed_ns;
+	uint64_t nr_refused;
+	int refused_errno;
+
+	pthread_t thread;
+	int stop_fd;
+};
+
+/* --- one look ---------------------------------------------------------------------------------*/
+
+/* "RssAnon:	     123 kB" */
+static bool parse_field(const char *status, const char *name, uint64_t *bytes)
+{
+	const char *line = strstr(status, name);
+	unsigned long long kilobytes;
+
+	if (!line || sscanf(line + strlen(name), " %llu kB", &kilobytes) != 1)
+		return false;
+	*bytes = kilobytes * 1024;
+	return true;
+}
+
+bool memory_parse(const char *status, struct profile_memory *memory)
+{
+	return parse_field(status, "\nVmHWM:", &memory->peak_rss_bytes) &&
+	       parse_field(status, "\nRssAnon:", &memory->anonymous_bytes) &&
+	       parse_field(status, "\nRssFile:", &memory->file_bytes) &&
+	       parse_field(status, "\nRssShmem:", &memory->shared_bytes) &&
+	       parse_field(status, "\nVmSwap:", &memory->swap_bytes);
+}
+
+/* A negative errno: it cannot be read. */
+static ssize_t read_status(int32_t pid, char *status)
+{
+	char path[32];
+	ssize_t nr;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	nr = read(fd, status, STATUS_BYTES - 1);
+	nr = nr < 0 ? -errno : nr;
+	close(fd);
+	status[nr < 0 ? 0 : nr] = '\0';
+	return nr;
+}
+
+static void look_at(struct memory *memory, int32_t pid)
+{
+	struct look look = { .pid = pid, .time_ns = clock_now_ns() };
+	char status[STATUS_BYTES];
+	ssize_t nr = read_status(pid, status);
+
+	if (nr >= 0 && memory_parse(status, &look.memory)) {
+		look.memory.time_us = ((int64_t)look.time_ns - (int64_t)memory->start_ns) / 1000;
+		vec_push(&memory->looks, look);
+	} else if (nr < 0 && nr != -ENOENT && nr != -ESRCH) {
+		memory->nr_refused++;
+		memory->refused_errno = (int)-nr;
+	}
+}
+
+static void add_pid(void *context, int32_t pid)
+{
+	struct memory *memory = context;
+
+	vec_push(&memory->pids, pid);
+}
+
+static void look_at_all(struct memory *memory)
+{
+	memory->pids.nr = 0;
+	processes_each_running(memory->processes, add_pid, memory);
+	vec_each(&memory->pids, pid) look_at(memory, *pid);
+}
+
+/* --- what the profile gets --------------------------------------------------------------------*/
+
+static struct course *course_of(struct memory *memory, uint32_t process)
+{
+	bool added;
+	uint64_t *index = map_add(&memory->course_of, process, &added);
+
+	if (added) {
+		*index = memory->courses.nr;
+		vec_add(&memory->courses);
+		vec_push(&memory->process_of, process);
+	}
+	return &memory->courses.at[*index];
+}
+
+/* Gives each look to the image that ran; those that cannot be told yet stay. */
+static void sort_looks(struct memory *memory, bool at_last)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < memory->looks.nr; i++) {
+		const struct look *look = &memory->looks.at[i];
+		uint32_t process =
+			processes_image_at(memory->processes, look->pid, look->time_ns, at_last);
+
+		if (process != PROFILE_NONE)
+			course_add(course_of(memory, process), &look->memory);
+		else if (!at_last)
+			memory->looks.at[kept++] = *look;
+	}
+	memory->looks.nr = kept;
+}
+
+static void push(struct memory *memory, bool at_last)
+{
+	sort_looks(memory, at_last);
+	for (size_t i = 0; i < memory->courses.nr; i++) {
+		struct course_points points = course_take(&memory->courses.at[i], at_last);
+
+		if (points.nr)
+			aggregate_memory(memory->aggregate, memory->process_of.at[i], points.at,
+					 points.nr, points.whole);
+	}
+}
+
+static void push_now_and_then(struct memory *memory, uint64_t now_ns)
+{
+	if (now_ns - memory->pushed_ns < PUSH_NS)
+		return;
+	memory->pushed_ns = now_ns;
+	push(memory, false);
+}
+
+static void tell_refused(const struct memory *memory)
+{
+	char *detail;
+
+	if (!memory->nr_refused)
+		return;
+	detail = xasprintf(PROFILE_MEMORY_UNREADABLE "%s", strerror(memory->refused_errno));
+	aggregate_quality(memory->aggregate, PROFILE_UNREADABLE, detail, memory->nr_refused);
+	free(detail);
+}
+
+/* --- the thread -------------------------------------------------------------------------------*/
+
+static uint64_t pause_ns(uint64_t elapsed_ns, uint64_t took_ns)
+{
+	uint64_t pause = elapsed_ns / 64;
+
+	if (pause < SHORTEST_NS)
+		pause = SHORTEST_NS;
+	if (pause > LONGEST_NS)
+		pause = LONGEST_NS;
+	return pause > 100 * took_ns ? pause : 100 * took_ns;
+}
+
+/* False: stop. */
+static bool rest(const struct memory *memory, uint64_t ns)
+{
+	struct timespec time = { (time_t)(ns / (1000 * MS)), (long)(ns % (1000 * MS)) };
+	struct pollfd stop = { .fd = memory->stop_fd, .events = POLLIN };
+
+	return ppoll(&stop, 1, &time, NULL) <= 0;
+}
+
+static void *memory_thread(void *context)
+{
+	struct memory *memory = context;
+	uint64_t before, now;
+
+	do {
+		before = clock_now_ns();
+		look_at_all(memory);
+		now = clock_now_ns();
+		push_now_and_then(memory, now);
+	} while (rest(memory, pause_ns(now - memory->start_ns, now - before)));
+	return NULL;
+}
+
+static void release(struct memory *memory)
+{
+	vec_each(&memory->courses, course) course_release(course);
+	vec_free(&memory->courses);
+	vec_free(&memory->process_of);
+	vec_free(&memory->looks);
+	vec_free(&memory->pids);
+	map_release(&memory->course_of);
+	if (memory->stop_fd >= 0)
+		close(memory->stop_fd);
+	free(memory);
+}
+
+int memory_start(struct memory **result, struct aggregate *aggregate, struct processes *processes,
+		 uint64_t start_ns, struct error *err)
+{
+	struct memory *memory = xcalloc(1, sizeof(*memory));
+	int error;
+
+	memory->aggregate = aggregate;
+	memory->processes = processes;
+	memory->start_ns = memory->pushed_ns = start_ns;
+	memory->stop_fd = eventfd(0, EFD_CLOEXEC);
+	error = memory->stop_fd < 0 ? errno
+				    : pthread_create(&memory->thread, NULL, memory_thread, memory);
+	if (error) {
+		release(memory);
+		return error_errno(err, error, "start a thread");
+	}
+	pthread_setname_np(memory->thread, "cprof-memory");
+	*result = memory;
+	return 0;
+}
+
+void memory_finish(struct memory *memory)
+{
+	if (!memory)
+		return;
+	eventfd_write(memory->stop_fd, 1);
+	pthread_join(memory->thread, NULL);
+	push(memory, true);
+	tell_refused(memory);
+	release(memory);
+}
