@@ -356,14 +356,35 @@ static int start(struct record *record, struct error *err)
 	return ret;
 }
 
-static void say_file_failed(struct record *record)
+static void stop_sides(struct record *record)
+{
+	sampler_finish(record->sampler);
+	if (record->collector)
+		heap_collector_finish(record->collector, NULL);
+	memory_finish(record->memory);
+	record->memory = NULL;
+}
+
+/* Behind the advice: the file may have been removed. */
+static void tell_what_is_kept(const struct record *record, const char *advice, struct error *err)
+{
+	const char *path = committer_path(record->committer);
+
+	if (access(path, F_OK) < 0)
+		error_hint(err, "%s", advice);
+	else
+		error_hint(err, "%s; what was recorded before is in %s", advice, path);
+}
+
+/* What cannot be kept need not disturb the program. */
+static void break_off(struct record *record)
 {
 	struct error error = ERROR_INIT;
 
 	if (!committer_error(record->committer, &error))
 		return;
-	error_hint(&error, "the program goes on; what was recorded before is in %s",
-		   committer_path(record->committer));
+	stop_sides(record);
+	tell_what_is_kept(record, "the program goes on", &error);
 	say(record, &error);
 	record->has_broken_off = true;
 }
@@ -383,7 +404,7 @@ static void wait_for_program(struct record *record, struct record_result *result
 			committer_now(record->committer);
 			break;
 		case SUPERVISE_OTHER:
-			say_file_failed(record);
+			break_off(record);
 			failed_fd = -1;
 			break;
 		}
@@ -423,11 +444,7 @@ static int finish(struct record *record, struct record_result *result, struct er
 {
 	int ret;
 
-	sampler_finish(record->sampler);
-	if (record->collector)
-		heap_collector_finish(record->collector, NULL);
-	memory_finish(record->memory);
-	record->memory = NULL;
+	stop_sides(record);
 	take_ending(record, result);
 	tell_overhead(record);
 	record->run.heap_tracked = processes_any_tracked(record->processes);
@@ -436,6 +453,12 @@ static int finish(struct record *record, struct record_result *result, struct er
 	record->run.complete = true;
 	ret = committer_finish(record->committer, &record->run, err);
 	result->is_whole = ret >= 0;
+	if (ret < 0 && err) {
+		char *advice = xstrdup(err->hint);
+
+		tell_what_is_kept(record, advice, err);
+		free(advice);
+	}
 	return record->has_broken_off ? 0 : ret;
 }
 

@@ -69,8 +69,20 @@ static int explain_io(sqlite3 *db, const char *path, const char *doing, struct e
 	return error_set(err, -EIO, "%s %s: %s", doing, path, sqlite3_errmsg(db));
 }
 
+static int explain_moved(const char *path, const char *doing, struct error *err)
+{
+	error_set(err, -ENOENT, "%s %s: it was removed or renamed meanwhile", doing, path);
+	return error_hint(err, "leave it where it is until the recording has ended");
+}
+
 int database_error(sqlite3 *db, const char *path, const char *doing, struct error *err)
 {
+	switch (sqlite3_extended_errcode(db)) {
+	case SQLITE_READONLY_DBMOVED:
+		return explain_moved(path, doing, err);
+	case SQLITE_READONLY_DIRECTORY: /* its journal comes and goes there */
+		return error_errno(err, EACCES, "%s %s: its folder", doing, path);
+	}
 	switch (sqlite3_errcode(db) & 0xff) {
 	case SQLITE_FULL:
 		return error_errno(err, ENOSPC, "%s %s", doing, path);

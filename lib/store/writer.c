@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/writer.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -68,8 +69,12 @@ static void fail(struct writer *writer)
 	if (writer->failure.code)
 		return;
 	database_error(writer->db, writer->place.path, "write", &writer->failure);
-	if (!writer->failure.hint[0])
+	if (writer->failure.hint[0])
+		return;
+	if (writer->failure.code == -ENOSPC || writer->failure.code == -EDQUOT)
 		error_hint(&writer->failure, "make room, or choose another place with -o FILE");
+	else
+		error_hint(&writer->failure, "choose another place with -o FILE");
 }
 
 static void check(struct writer *writer, int sqlite_code)

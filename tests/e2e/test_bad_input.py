@@ -3,7 +3,9 @@
 
 import json
 import os
+import pwd
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -144,3 +146,74 @@ def test_without_proc_the_cpu_side_works(runner, cprof, programs):
     report = json.loads(runner.cprof_run("report", "--json").stdout)
     assert {"seventy", "thirty"} <= {f["name"] for f in report["cpu"]["functions"]}
     assert "/proc/" in report["heap"]["reason"]
+
+
+
+# --- a profile that breaks off ---------------------------------------------------------------------
+
+# It asks for commits until its samples are in the profile, then something happens to that, then it asks again
+# until cprof has nothing left but its main thread.
+BROKEN = """
+"$1" 200
+until [ "$(sqlite3 -readonly "$2" 'SELECT count(*) > 50 FROM sample')" = 1 ]; do kill -USR1 $PPID; sleep 0.1; done
+case $3 in
+full) cat /dev/zero > small/fill 2>/dev/null ;;
+unwritable) chmod 555 out ;;
+removed) rm "$2" ;;
+renamed) mv "$2" other ;;
+esac
+"$1" 20
+until [ "$(cat /proc/$PPID/task/*/comm)" = cprof ]; do kill -USR1 $PPID; sleep 0.1; done
+"$1" 20
+exit 9
+"""
+
+
+def broken(what, program, profile="cprof.data"):
+    if not shutil.which("sqlite3"):
+        pytest.skip("sqlite3 is not installed")
+    return ["record", "-o", profile, "bash", "-c", BROKEN, "bash", program, profile, what]
+
+
+def check_broken_off(result, words, kept=None):
+    """The program went on, its status is there, the message came once; kept: the path of what was committed."""
+    assert result.returncode == 9 and result.stdout == "done\ndone\ndone\n", result.stderr
+    lines = result.stderr.splitlines()
+    assert len(lines) == 2 and lines[0].startswith("cprof: write ") and words in lines[0], lines
+    assert lines[1] == "cprof: the program goes on" + (f"; what was recorded before is in {kept}" if kept else ""), lines
+
+
+def check_kept(run, path):
+    result = run("report", "--json", path)
+    report = json.loads(result.stdout)
+    assert result.returncode == 0 and report["complete"] is False and report["exit_status"] is None
+    assert report["cpu"]["samples"] > 50
+    assert "interrupted" in [entry["kind"] for entry in report["quality"]]
+
+
+def test_a_full_disk_ends_the_recording_not_the_program(runner, run, cprof, programs, need):
+    need.root()
+    (runner.folder / "small").mkdir()
+    result = in_own_mounts(runner, 'mount -t tmpfs -o size=4m none small && "$@"; status=$?; '
+                           'rm small/fill; cp small/cprof.data .; exit $status', cprof,
+                           *broken("full", programs / "burn", "small/cprof.data"))
+    check_broken_off(result, "No space left on device", "small/cprof.data")
+    check_kept(run, "cprof.data")
+
+
+def test_a_folder_that_becomes_unwritable_ends_the_recording_not_the_program(nobody, programs):
+    program = shutil.copy(programs / "burn", nobody.folder)
+    (nobody.folder / "out").mkdir()
+    os.chown(nobody.folder / "out", pwd.getpwnam("nobody").pw_uid, -1)
+    result = nobody.cprof_run(*broken("unwritable", program, "out/cprof.data"))
+    check_broken_off(result, "Permission denied", "out/cprof.data")
+    os.chmod(nobody.folder / "out", 0o755)
+    check_kept(nobody.cprof_run, "out/cprof.data")
+
+
+@pytest.mark.parametrize("what", ["removed", "renamed"])
+def test_a_profile_that_is_taken_away_ends_the_recording_not_the_program(what, run, programs):
+    result = run(*broken(what, programs / "burn"))
+    check_broken_off(result, "removed or renamed meanwhile")
+    if what == "renamed":
+        check_kept(run, "other")
