@@ -18,7 +18,7 @@ from statistics import median
 class Column:
     metric: str
     heading: str
-    unit: str                # s, B, ns or "" for counts
+    unit: str                # s, B, %, ns or "" for counts
     ratio: bool = False      # show how it compares with the base's
 
 
@@ -59,7 +59,11 @@ def text_of(figure, unit):
                 return f"{figure:.0f} B" if not prefix else f"{figure:.1f} {prefix}B"
             figure /= 1024
         return f"{figure:.1f} GiB"
-    return f"{figure:.3g} {unit}".strip()
+    if unit == "":
+        return f"{figure:,.0f}"
+    if unit == "%":
+        return f"{figure:.2f} %"
+    return f"{figure:.3g} {unit}"
 
 
 def cells(group, variant, column):
