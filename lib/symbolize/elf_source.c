@@ -232,10 +232,28 @@ static bool function_of(struct elf_source *elf, struct unit *unit, const struct 
 	return true;
 }
 
-static void collect_scopes(struct elf_source *elf, const struct unit *unit, uint64_t address)
+/* Elsewhere there is padding. */
+static bool is_in_function(const struct elf_source *elf, uint64_t address)
+{
+	struct extent extent;
+
+	return extents_find(&elf->extents, address, &extent) || symtab_find(&elf->symtab, address);
+}
+
+static const struct scope *find_scope(const struct elf_source *elf, struct unit *unit,
+				      uint64_t address)
+{
+	const struct scope *scope = unit_find(unit, address);
+
+	if (!scope && is_in_function(elf, address) && unit_read_thoroughly(unit))
+		scope = unit_find(unit, address);
+	return scope;
+}
+
+static void collect_scopes(struct elf_source *elf, struct unit *unit, uint64_t address)
 {
 	elf->scopes.nr = 0;
-	for (const struct scope *scope = unit_find(unit, address); scope;
+	for (const struct scope *scope = find_scope(elf, unit, address); scope;
 	     scope = unit_outer(unit, scope))
 		vec_push(&elf->scopes, scope);
 }

@@ -26,6 +26,7 @@ struct declaration {
 };
 
 struct declarations {
+	bool thorough; /* those within functions as well */
 	VEC(struct container) containers;
 	VEC(struct declaration) functions;
 };
@@ -43,7 +44,7 @@ static uint32_t visit(void *context, Dwarf_Die *die, uint32_t outer)
 	switch (dwarf_tag(die)) {
 	case DW_TAG_subprogram:
 		vec_push(&in->functions, (struct declaration){ die->addr, outer });
-		return add_container(in, die, outer);
+		return in->thorough ? add_container(in, die, outer) : WALK_PAST;
 	case DW_TAG_namespace:
 	case DW_TAG_module:
 	case DW_TAG_class_type:
@@ -56,19 +57,28 @@ static uint32_t visit(void *context, Dwarf_Die *die, uint32_t outer)
 	return outer;
 }
 
-static const struct declarations *declarations_of(struct qualifier *qualifier, Dwarf_Die *die)
+static void read_declarations(struct declarations *in, Dwarf_Die *die)
+{
+	Dwarf_Die unit;
+
+	in->containers.nr = in->functions.nr = 0;
+	if (dwarf_diecu(die, &unit, NULL, NULL))
+		walk_unit(&unit, NOTHING, visit, in);
+}
+
+static struct declarations *declarations_of(struct qualifier *qualifier, Dwarf_Die *die)
 {
 	bool added;
 	uint64_t *known = map_add(&qualifier->units, (uintptr_t)die->cu, &added);
-	Dwarf_Die unit;
 
-	if (!added)
-		return (struct declarations *)(uintptr_t)*known;
-	struct declarations *in = xcalloc(1, sizeof(*in));
-	*known = (uintptr_t)in;
-	if (dwarf_diecu(die, &unit, NULL, NULL))
-		walk_unit(&unit, NOTHING, visit, in);
-	return in;
+	if (added) {
+		struct declarations *in = xcalloc(1, sizeof(*in));
+
+		*known = (uintptr_t)in;
+		read_declarations(in, die);
+		return in;
+	}
+	return (struct declarations *)(uintptr_t)*known;
 }
 
 static int by_address(const void *left, const void *right)
@@ -78,14 +88,24 @@ static int by_address(const void *left, const void *right)
 	return a->die < b->die ? -1 : a->die > b->die;
 }
 
-static uint32_t find_outer(const struct declarations *in, const Dwarf_Die *die)
+static const struct declaration *find_function(const struct declarations *in, const Dwarf_Die *die)
 {
 	struct declaration key = { .die = die->addr };
-	const struct declaration *found =
-		in->functions.nr
-			? bsearch(&key, in->functions.at, in->functions.nr, sizeof(key), by_address)
-			: NULL;
 
+	return in->functions.nr
+		       ? bsearch(&key, in->functions.at, in->functions.nr, sizeof(key), by_address)
+		       : NULL;
+}
+
+static uint32_t find_outer(struct declarations *in, Dwarf_Die *die)
+{
+	const struct declaration *found = find_function(in, die);
+
+	if (!found && !in->thorough) {
+		in->thorough = true;
+		read_declarations(in, die);
+		found = find_function(in, die);
+	}
 	return found ? found->outer : NOTHING;
 }
 
@@ -129,8 +149,7 @@ static char *put_before(const char *outer, char *name)
 }
 
 /* A member's definition may stand outside of its class; the declaration does not. */
-static uint32_t outer_of(struct qualifier *qualifier, const struct declarations **in,
-			 uint32_t inner)
+static uint32_t outer_of(struct qualifier *qualifier, struct declarations **in, uint32_t inner)
 {
 	struct container *container = &(*in)->containers.at[inner];
 	Dwarf_Die declaration = die_declaration(&container->die);
@@ -149,7 +168,7 @@ char *qualify(struct qualifier *qualifier, Dwarf_Die *function, const char *name
 
 	if (!has_scopes(&die))
 		return NULL;
-	const struct declarations *in = declarations_of(qualifier, &die);
+	struct declarations *in = declarations_of(qualifier, &die);
 	for (uint32_t outer = find_outer(in, &die); outer != NOTHING && depth++ < DEPTH_MAX;
 	     outer = outer_of(qualifier, &in, outer))
 		whole = put_before(name_of(&in->containers.at[outer].die),

@@ -29,19 +29,37 @@ static void add_range(void *context, uint64_t start, uint64_t end)
 		segments_add(&reading->unit->segments, start, end, reading->scope);
 }
 
+static bool is_type(int tag)
+{
+	switch (tag) {
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_interface_type:
+	case DW_TAG_enumeration_type:
+	case DW_TAG_array_type:
+	case DW_TAG_subroutine_type:
+		return true;
+	}
+	return false;
+}
+
 /* Returns the scope that the entry's children are in. */
 static uint32_t visit(void *context, Dwarf_Die *die, uint32_t outer)
 {
 	struct reading *reading = context;
 	struct unit *unit = reading->unit;
+	uint32_t without_code = unit->thorough ? outer : WALK_PAST;
 	int tag = dwarf_tag(die);
 	struct die_pcs pcs;
 
+	if (is_type(tag))
+		return without_code;
 	if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine)
 		return outer;
 	die_read_pcs(&pcs, die);
 	if (!pcs.has_code)
-		return outer;
+		return without_code;
 
 	uint32_t scope = reading->scope = (uint32_t)unit->scopes.nr;
 	vec_push(&unit->scopes, (struct scope){
@@ -55,25 +73,47 @@ static uint32_t visit(void *context, Dwarf_Die *die, uint32_t outer)
 	return scope;
 }
 
-void unit_read(struct unit *unit, const struct elf_file *text)
+static void read_scopes(struct unit *unit)
 {
-	struct reading reading = { .unit = unit, .text = text };
+	struct reading reading = { .unit = unit, .text = unit->text };
 
-	unit->read = true;
-	unit->directory = die_directory(&unit->die);
 	walk_unit(&unit->body, SEGMENT_NONE, visit, &reading);
 	segments_build(&unit->segments);
+}
+
+void unit_read(struct unit *unit, const struct elf_file *text)
+{
+	unit->read = true;
+	unit->text = text;
+	unit->directory = die_directory(&unit->die);
+	read_scopes(unit);
 	if (dwarf_getsrclines(&unit->die, &unit->lines, &unit->nr_lines) != 0)
 		unit->nr_lines = 0;
 	if (dwarf_getsrcfiles(&unit->body, &unit->files, &unit->nr_files) != 0)
 		unit->nr_files = 0;
 }
 
-void unit_release(struct unit *unit)
+static void release_scopes(struct unit *unit)
 {
 	vec_free(&unit->scopes);
-	map_release(&unit->instances);
 	segments_release(&unit->segments);
+	map_release(&unit->instances);
+	unit->instances_noted = false;
+}
+
+bool unit_read_thoroughly(struct unit *unit)
+{
+	if (!unit->read || unit->thorough)
+		return false;
+	unit->thorough = true;
+	release_scopes(unit);
+	read_scopes(unit);
+	return true;
+}
+
+void unit_release(struct unit *unit)
+{
+	release_scopes(unit);
 }
 
 const struct scope *unit_find(const struct unit *unit, uint64_t address)

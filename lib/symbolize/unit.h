@@ -31,7 +31,9 @@ struct scope {
 struct unit {
 	Dwarf_Die die;	/* has ranges and lines */
 	Dwarf_Die body; /* has functions: the same, or that of the .dwo file */
+	const struct elf_file *text;
 	bool read;
+	bool thorough; /* with what is below entries that should have no functions in them */
 	const char *directory; /* that names of files are relative to, or NULL */
 	VEC(struct scope) scopes;
 	struct segments segments;
@@ -48,6 +50,11 @@ struct unit {
  * have entries, at addresses near 0.
  */
 void unit_read(struct unit *unit, const struct elf_file *text);
+/*
+ * Looks for functions where no compiler known here puts them: in a class, in what has no code.
+ * False if that was done before.  All scopes are others afterwards.
+ */
+bool unit_read_thoroughly(struct unit *unit);
 void unit_release(struct unit *unit);
 
 const struct scope *unit_find(const struct unit *unit, uint64_t address);

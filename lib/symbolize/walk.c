@@ -54,8 +54,9 @@ static const unsigned char *walk_list(struct walk *walk, const Dwarf_Die *first,
 
 	for (;;) {
 		Dwarf_Die next = { 0 };
+		uint32_t number = walk->visit(walk->context, &die, outer);
 		const unsigned char *end =
-			walk_children(walk, &die, walk->visit(walk->context, &die, outer));
+			number == WALK_PAST ? NULL : walk_children(walk, &die, number);
 
 		if (end && !*end && end + 1 < walk->end) {
 			if (end[1] == 0)

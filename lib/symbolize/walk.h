@@ -10,13 +10,16 @@
  *
  *	walk_unit(&unit_die, outermost, visit, context);
  *
- * The unit's own entry is not visited; what is directly below it gets outermost.
+ * The unit's own entry is not visited; what is directly below it gets outermost.  An entry whose
+ * visit returns WALK_PAST is passed with all that is below it.
  */
 #ifndef SYMBOLIZE_WALK_H
 #define SYMBOLIZE_WALK_H
 
 #include <elfutils/libdw.h>
 #include <stdint.h>
+
+#define WALK_PAST (UINT32_MAX - 1)
 
 typedef uint32_t walk_visit(void *context, Dwarf_Die *die, uint32_t outer);
 
