@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import counting
 import fixed
+import heap
 import sampling
 from results import Column
 
@@ -39,6 +40,7 @@ PARTS = (
           Column("named_s", "exit to names", "s"), Column("report_rss", "report's memory", "B")),
          lambda bench: bench.campaign.reports()),
     Part("record", "what CPU samples with call stacks cost, and how good they are", sampling.COLUMNS, sampling.measure),
+    Part("heap", "what one malloc or free more costs, by depth, live blocks and threads", heap.COLUMNS, heap.measure),
     Part("fixed", "what it costs to record /bin/true",
          (Column("wall_s", "wall", "s"), Column("cpu_s", "CPU", "s"), Column("after_exit_s", "exit to prompt", "s"),
           Column("program_rss", "program", "B"), Column("profiler_rss", "profiler", "B")),

@@ -63,7 +63,7 @@ def text_of(figure, unit):
         return f"{figure:,.0f}"
     if unit == "%":
         return f"{figure:.2f} %"
-    return f"{figure:.3g} {unit}"
+    return f"{figure:.0f} {unit}"
 
 
 def cells(group, variant, column):

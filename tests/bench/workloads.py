@@ -45,7 +45,7 @@ def built(name):
 
 
 def allocating():
-    return Workload("alloc", "2,000,000 malloc/free pairs, 15 deep, 100,000 blocks live", built("bench_alloc"),
+    return Workload("alloc", "malloc and free from 64 stacks 15 deep, 100,000 blocks live", built("bench_alloc"),
                     sizes(["2000000"], ["200000"], ["20000"]))
 
 

@@ -22,6 +22,7 @@ def bench(runner, cprof, programs):
     return run
 
 
+@pytest.mark.slow
 def test_every_part_has_figures_of_cprof_and_figures_or_a_reason_of_each_peer(bench, runner):
     result = bench("--quick", "--csv", "out.csv")
     assert result.returncode == 0, result.stderr
