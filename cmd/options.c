@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "base/suggest.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/version.h"
 
@@ -153,6 +155,25 @@ uint64_t option_size(struct argp_state *state, const char *option, const char *v
 		argp_error(state, "%s: '%s' is not a size (such as 4096, 64K, 1.5M)", option,
 			   value);
 	return bytes;
+}
+
+int64_t option_duration(struct argp_state *state, const char *option, const char *value)
+{
+	int64_t duration_ns = 0;
+
+	if (units_parse_duration(value, &duration_ns) < 0 || duration_ns <= 0)
+		argp_error(state, "%s: '%s' is not a time (such as 10, 1.5s, 200ms, 2m)", option,
+			   value);
+	return duration_ns;
+}
+
+void option_pids(struct argp_state *state, const char *option, const char *value, struct pids *pids)
+{
+	char *list = xstrdup(value), *rest = list, *pid;
+
+	while ((pid = strsep(&rest, ",")))
+		vec_push(pids, (pid_t)option_unsigned(state, option, pid, 1, INT_MAX));
+	free(list);
 }
 
 double option_percent(struct argp_state *state, const char *option, const char *value)

@@ -48,9 +48,19 @@ extern const struct argp options_common_argp;
 void options_parse(const struct argp *parser, int argc, char **argv, void *input,
 		   const struct common_options *common);
 
+struct pids {
+	pid_t *at;
+	size_t nr, room;
+};
+
 /* The value of an option, or argp_error() (which ends the process) naming option and value. */
 uint64_t option_unsigned(struct argp_state *state, const char *option, const char *value,
 			 uint64_t min, uint64_t max);
+/* In nanoseconds, more than none: "10" (seconds), "1.5s", "200ms", "2m". */
+int64_t option_duration(struct argp_state *state, const char *option, const char *value);
+/* Any number of pids, separated by commas. */
+void option_pids(struct argp_state *state, const char *option, const char *value,
+		 struct pids *pids);
 uint64_t option_size(struct argp_state *state, const char *option, const char *value);
 double option_percent(struct argp_state *state, const char *option, const char *value);
 /* The index of value in a list that NULL ends; the message lists them or says which was meant. */

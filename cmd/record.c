@@ -8,6 +8,7 @@
 #include <sys/auxv.h>
 
 #include "base/alloc.h"
+#include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/names.h"
 #include "cmd/options.h"
@@ -31,15 +32,22 @@ enum {
 	KEY_HEAP,
 	KEY_CPU,
 	KEY_NO_SYMBOLS,
+	KEY_DURATION,
+	KEY_DELAY,
+	KEY_NO_INHERIT,
 };
 
 static const struct argp_option table[] = {
 	{ "output", 'o', "FILE", 0, "Write the profile to FILE (cprof.data)", 0 },
-	{ "frequency", 'F', "HZ", 0, "Sample so often a second of CPU time (997)", 0 },
+	{ "frequency", 'F', "HZ", 0, "Sample so often a second of CPU time (997), or max", 0 },
 	{ "count", 'c', "N", 0, "Sample every N events, not by frequency", 0 },
 	{ "events", 'e', "LIST", 0, "Sample these events; the first one leads", 0 },
 	{ "call-graph", 'g', "HOW", 0, "Find callers by: auto, dwarf, fp, none", 0 },
 	{ "stack-size", KEY_STACK_SIZE, "BYTES", 0, "Look at so much of the stack (16K)", 0 },
+	{ "pid", 'p', "PID,...", 0, "Attach to running processes, CPU only", 0 },
+	{ "duration", KEY_DURATION, "TIME", 0, "End the recording after so long: 10, 500ms", 0 },
+	{ "delay", KEY_DELAY, "TIME", 0, "Sample only after so long", 0 },
+	{ "no-inherit", KEY_NO_INHERIT, NULL, 0, "Leave out processes it starts", 0 },
 	{ "heap", KEY_HEAP, "MODE", 0, "exact: do not run without; off", 0 },
 	{ "cpu", KEY_CPU, "MODE", 0, "on: do not run without; off", 0 },
 	{ "no-symbols", KEY_NO_SYMBOLS, NULL, 0, "Leave names to cprof symbolize", 0 },
@@ -50,6 +58,7 @@ struct record_options {
 	struct common_options common;
 	struct names_options names;
 	struct record_config config;
+	struct pids pids;
 	bool no_symbols;
 };
 
@@ -80,6 +89,28 @@ static uint32_t stack_size_option(struct argp_state *state, const char *value)
 	return (uint32_t)bytes & ~7U;
 }
 
+static uint32_t frequency_option(struct argp_state *state, const char *value)
+{
+	if (!strcmp(value, "max"))
+		return RECORD_FREQUENCY_MAX;
+	return (uint32_t)option_unsigned(state, "--frequency", value, 1, RECORD_FREQUENCY_MAX);
+}
+
+static void check(struct argp_state *state, const struct record_options *options)
+{
+	const struct record_config *config = &options->config;
+
+	if (!config->arguments && !options->pids.nr)
+		argp_error(state, "which program shall be run?");
+	if (config->arguments && options->pids.nr)
+		argp_error(state, "-p PID and a program to run exclude each other");
+	if (options->pids.nr && config->heap == RECORD_REQUIRED)
+		argp_error(state, "--heap=exact: the heap of a process can only be accounted from "
+				  "its start, not with -p");
+	if (config->frequency_hz && config->period)
+		argp_error(state, "--frequency and --count exclude each other");
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct record_options *options = state->input;
@@ -94,8 +125,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		config->output = argument;
 		return 0;
 	case 'F':
-		config->frequency_hz =
-			(uint32_t)option_unsigned(state, "--frequency", argument, 1, 1000000);
+		config->frequency_hz = frequency_option(state, argument);
 		return 0;
 	case 'c':
 		config->period = option_unsigned(state, "--count", argument, 1, INT64_MAX);
@@ -115,6 +145,18 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_CPU:
 		config->cpu = side_option(state, "--cpu", "on", argument);
 		return 0;
+	case 'p':
+		option_pids(state, "--pid", argument, &options->pids);
+		return 0;
+	case KEY_DURATION:
+		config->duration_ns = option_duration(state, "--duration", argument);
+		return 0;
+	case KEY_DELAY:
+		config->delay_ns = option_duration(state, "--delay", argument);
+		return 0;
+	case KEY_NO_INHERIT:
+		config->no_inherit = true;
+		return 0;
 	case KEY_NO_SYMBOLS:
 		options->no_symbols = true;
 		return 0;
@@ -123,10 +165,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		state->next = state->argc;
 		return 0;
 	case ARGP_KEY_END:
-		if (!config->arguments)
-			argp_error(state, "which program shall be run?");
-		if (config->frequency_hz && config->period)
-			argp_error(state, "--frequency and --count exclude each other");
+		check(state, options);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -159,11 +198,11 @@ static char *find_shim(void)
 }
 
 /* The options as they were given, for whoever reads the profile later. */
-static char *join_options(char **argv, char *const *program)
+static char *join_options(char **argv, char *const *end)
 {
 	char *joined = xstrdup("");
 
-	for (char **option = argv + 1; option < (char **)program; option++) {
+	for (char **option = argv + 1; option < (char **)end; option++) {
 		char *longer = xasprintf("%s%s%s", joined, *joined ? " " : "", *option);
 
 		free(joined);
@@ -209,16 +248,30 @@ static void print_summary(const struct record_options *options, const char *path
 	report_close(report);
 }
 
+static void warn_still_runs(const struct record_result *result)
+{
+	warn("the program still runs: its pid is %d", (int)result->left);
+}
+
+/* The profile is done, the program is not: its status is ours, as if it had been recorded to its
+ * end. */
+static void outlast(struct record *record, struct record_result *result)
+{
+	record_outlast(record, result);
+	if (result->left)
+		warn_still_runs(result);
+}
+
 /* What is left to do once the program has ended and the profile is there. */
 static void conclude(struct record *record, struct record_options *options,
 		     const struct record_result *result)
 {
-	if (result->left)
-		warn("the program still runs: its pid is %d", (int)result->left);
+	if (result->left && !options->pids.nr && !result->goes_on)
+		warn_still_runs(result);
 	if (!result->is_whole)
 		return;
-	if (strcmp(result->path, options->config.output) != 0)
-		warn("another recording holds %s: this profile is %s", options->config.output,
+	if (strcmp(result->path, result->asked_path) != 0)
+		warn("another recording holds %s: this profile is %s", result->asked_path,
 		     result->path);
 	if (!options->no_symbols)
 		add_names(record, options, result);
@@ -233,7 +286,7 @@ int cmd_record(int argc, char **argv)
 						      { 0 } };
 	static const struct argp parser = { .options = table,
 					    .parser = parse,
-					    .args_doc = "[--] PROG [ARG...]",
+					    .args_doc = "[--] PROG [ARG...]\n-p PID,...",
 					    .doc = doc,
 					    .children = children };
 	struct record_options options = { .config = { .output = "cprof.data",
@@ -245,13 +298,19 @@ int cmd_record(int argc, char **argv)
 
 	options_parse(&parser, argc, argv, &options, &options.common);
 	options.config.shim = shim = find_shim();
-	options.config.options = given = join_options(argv, options.config.arguments);
+	options.config.attach = options.pids.at;
+	options.config.nr_attach = options.pids.nr;
+	options.config.options = given = join_options(
+		argv, options.config.arguments ? options.config.arguments : argv + argc);
 
 	if (record_run(&record, &options.config, &result, &err) < 0)
 		fail(&err);
 	conclude(record, &options, &result);
+	if (result.goes_on)
+		outlast(record, &result);
 	record_free(record);
 	names_release(&options.names);
+	vec_free(&options.pids);
 	free(shim);
 	free(given);
 	return result.status;

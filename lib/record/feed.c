@@ -101,11 +101,12 @@ static void early_free(struct early *early)
 
 /* The event of a record; -1: not one of the group. */
 static int event_of(const struct feed *feed, enum source source,
-		    const struct perf_event_header *header)
+		    const struct perf_event_header *header, pid_t *root)
 {
+	*root = 0;
 	if (source != SOURCE_DATA)
 		return -1;
-	return events_find(feed->events, decode_id(header, header->size));
+	return events_find(feed->events, decode_id(header, header->size), root);
 }
 
 static int decode_entry(const struct feed *feed, int event, const struct perf_event_header *header,
@@ -126,8 +127,10 @@ static void read_ring(struct feed *feed, struct ring *ring, enum source source)
 	while ((header = ring_next(ring))) {
 		struct decoded decoded;
 		struct merge_entry *entry;
+		pid_t root;
 
-		if (decode_entry(feed, event_of(feed, source, header), header, &decoded) < 0) {
+		if (decode_entry(feed, event_of(feed, source, header, &root), header, &decoded) <
+		    0) {
 			feed->nr_damaged++;
 			continue;
 		}
@@ -167,6 +170,8 @@ bool feed_next(struct feed *feed, struct feed_record *record)
 {
 	const struct merge_entry *entry;
 	const struct early *early;
+	pid_t root;
+	int event;
 
 	done_with_passed(feed);
 	entry = feed->passed = merge_next(&feed->merge);
@@ -174,7 +179,9 @@ bool feed_next(struct feed *feed, struct feed_record *record)
 		return false;
 
 	early = entry->context;
-	*record = (struct feed_record){ .event = event_of(feed, entry->source, &entry->header),
+	event = event_of(feed, entry->source, &entry->header, &root);
+	*record = (struct feed_record){ .event = event,
+					.root = root,
 					.is_data = entry->source == SOURCE_DATA,
 					.module = early ? early->module : NULL,
 					.facts = early ? early->facts : NULL };

@@ -50,6 +50,7 @@ struct feed {
 struct feed_record {
 	struct decoded decoded;
 	int event;			 /* of the group; -1: of the side events */
+	pid_t root;			 /* the thread this event was opened for; 0: as above */
 	bool is_data;			 /* of a ring of samples */
 	struct module *module;		 /* of executable code that is mapped; NULL */
 	const struct image_facts *facts; /* of an exec, or what did not show until now; NULL */

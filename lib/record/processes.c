@@ -25,6 +25,7 @@ struct processes {
 	struct aggregate *aggregate;
 	int64_t start_ns;
 	bool has_records;
+	bool leave_running;
 	uint64_t passed_ns;
 	VEC(struct image *) images; /* in the order of their start */
 	struct map by_pid;	    /* to struct process */
@@ -278,6 +279,23 @@ void processes_start(struct processes *processes, int32_t pid, char *const *argu
 	process = process_add(processes, pid);
 	process_runs(process, image);
 	pthread_mutex_unlock(&processes->lock);
+}
+
+struct process *processes_attach(struct processes *processes, int32_t pid,
+				 const struct image_facts *facts, uint64_t time_ns)
+{
+	struct process *process = process_add(processes, pid);
+
+	pthread_mutex_lock(&processes->lock);
+	process_runs(process, image_add(processes, pid, 0, PROFILE_NONE, time_ns));
+	image_executes(processes, process->image, facts);
+	pthread_mutex_unlock(&processes->lock);
+	return process;
+}
+
+void processes_leave_running(struct processes *processes)
+{
+	processes->leave_running = true;
 }
 
 static void fork_process(struct processes *processes, const struct process_fork *fork)
@@ -652,7 +670,7 @@ void processes_finish(struct processes *processes, uint64_t time_ns, bool heap_o
 
 		if (!image->row.tracked && heap_on)
 			tell_untracked(processes, image, replaced);
-		if (!image->over && processes->has_records)
+		if (!image->over && processes->has_records && !processes->leave_running)
 			tell_unfinished(processes, image);
 		if (!image->over && !processes->has_records)
 			image_end(processes, image, time_ns);

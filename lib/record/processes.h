@@ -54,6 +54,12 @@ void processes_free(struct processes *processes);
 void processes_start(struct processes *processes, int32_t pid, char *const *arguments,
 		     uint64_t time_ns);
 
+/* A process that runs already, as it is now. */
+struct process *processes_attach(struct processes *processes, int32_t pid,
+				 const struct image_facts *facts, uint64_t time_ns);
+/* What still runs at the end was left on purpose: that is no flaw of the recording. */
+void processes_leave_running(struct processes *processes);
+
 struct process_fork {
 	uint64_t time_ns;
 	int32_t pid, tid;

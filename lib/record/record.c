@@ -20,12 +20,15 @@
 #include "record/heap/collector.h"
 #include "record/image_facts.h"
 #include "record/memory.h"
+#include "record/output.h"
 #include "record/processes.h"
 #include "record/sampler.h"
+#include "record/target/attach.h"
 #include "record/target/environment.h"
 #include "record/target/launch.h"
 #include "record/target/privileges.h"
 #include "record/target/supervise.h"
+#include "record/wakeups.h"
 #include "shim/wire.h"
 
 struct record {
@@ -35,6 +38,8 @@ struct record {
 	struct supervisor supervisor;
 	struct environment environment;
 	struct launch launch;
+	struct attach attach; /* instead of launch; nr 0 */
+	struct wakeups wakeups;
 
 	struct aggregate *aggregate;
 	struct processes *processes;
@@ -42,7 +47,8 @@ struct record {
 	struct heap_collector *collector; /* NULL: no heap side */
 	struct memory *memory;
 	struct committer *committer;
-	char *path;	     /* where the profile is, in the end */
+	char *output;	     /* where the profile shall be */
+	char *path;	     /* where it is, in the end */
 	bool has_broken_off; /* it could not be written any more, which was said */
 
 	struct utsname host;
@@ -50,6 +56,7 @@ struct record {
 	struct profile_run run;
 	struct error cpu_refused, heap_refused; /* why a side is missing */
 	int64_t cpu_used_us;			/* by us, then */
+	bool delay_over;
 };
 
 static int64_t cpu_used_us(void)
@@ -97,7 +104,9 @@ static void describe(struct record *record)
 		.start_monotonic_ns = (int64_t)clock_now_ns(),
 		.options = record->config->options,
 		.exit_status = -1,
-		.heap_mode = record->config->heap == RECORD_OFF ? "off" : "exact",
+		.heap_mode = record->config->heap == RECORD_OFF || record->config->nr_attach
+				     ? "off"
+				     : "exact",
 	};
 }
 
@@ -117,6 +126,9 @@ static struct sampling choose_sampling(const struct record_config *config)
 		.period = config->period,
 		.call_graph = walks[config->call_graph],
 		.stack_bytes = config->stack_bytes ? config->stack_bytes : SAMPLING_STACK_BYTES,
+		.attached = config->nr_attach,
+		.delayed = config->delay_ns > 0,
+		.no_inherit = config->no_inherit,
 	};
 }
 
@@ -140,12 +152,19 @@ static void note_sampling(struct record *record, const struct sampling *sampling
 	committer_meta(record->committer, "perf_event_paranoid", xasprintf("%d", facts.paranoid));
 }
 
+/* Of the program, or the first one attached to. */
+static pid_t leader_pid(const struct record *record)
+{
+	return record->attach.nr ? record->attach.at[0].pid : record->launch.pid;
+}
+
 /* Once the program has a pid. */
 static void open_cpu_side(struct record *record)
 {
 	const struct record_config *config = record->config;
 	const struct sampler_config sampler = {
 		.events = &record->events,
+		.attach = record->attach.nr ? &record->attach : NULL,
 		.sampling = choose_sampling(config),
 		.shim = config->shim,
 		.aggregate = record->aggregate,
@@ -155,7 +174,7 @@ static void open_cpu_side(struct record *record)
 		record->run.cpu_reason = "not asked for (--cpu=off)";
 		return;
 	}
-	if (sampler_open(&record->sampler, &sampler, record->launch.pid, &record->cpu_refused) <
+	if (sampler_open(&record->sampler, &sampler, leader_pid(record), &record->cpu_refused) <
 	    0) {
 		record->run.cpu_reason = record->cpu_refused.message;
 		return;
@@ -237,6 +256,11 @@ static void open_heap_side(struct record *record)
 		record->run.heap_reason = "not asked for (--heap=off)";
 		return;
 	}
+	if (record->config->nr_attach) {
+		record->run.heap_reason = "attached to (-p): the heap of a process can only be "
+					  "accounted from its start";
+		return;
+	}
 	if (open_collector(record, &record->heap_refused) < 0)
 		record->run.heap_reason = record->heap_refused.message;
 }
@@ -281,17 +305,32 @@ static int prepare(struct record *record, struct error *err)
 
 	if (config->cpu == RECORD_OFF && config->heap == RECORD_OFF)
 		return error_set(err, ERR_USAGE, "nothing to record: CPU and heap are both off");
+	if (config->cpu == RECORD_OFF && config->nr_attach)
+		return error_set(err, ERR_USAGE,
+				 "nothing to record: of processes that run already (-p) only CPU "
+				 "time can be");
 	ret = event_types_parse(&record->events,
 				config->events ? config->events : event_types_default, err);
 	if (ret >= 0)
-		ret = launch_check(&record->launch, config->arguments[0], err);
+		ret = config->nr_attach
+			      ? attach_open(&record->attach, config->attach, config->nr_attach, err)
+			      : launch_check(&record->launch, config->arguments[0], err);
 	if (ret >= 0)
 		ret = supervise_begin(&record->supervisor, err);
 	if (ret >= 0)
-		ret = committer_open(&record->committer, config->output, record->aggregate, err);
+		ret = wakeups_open(&record->wakeups, err);
 	if (ret >= 0)
 		open_heap_side(record);
 	return ret;
+}
+
+static int open_file(struct record *record, struct error *err)
+{
+	int ret = output_expand(&record->output, record->config->output, leader_pid(record), err);
+
+	if (ret < 0)
+		return ret;
+	return committer_open(&record->committer, record->output, record->aggregate, err);
 }
 
 /* Up to where the program is about to run. */
@@ -300,8 +339,10 @@ static int open_program(struct record *record, struct error *err)
 	const struct launch_config launch = { .arguments = record->config->arguments,
 					      .environment = record->environment.at,
 					      .inheritance = &record->inheritance };
-	int ret = launch_fork(&record->launch, &launch, err);
+	int ret = record->attach.nr ? 0 : launch_fork(&record->launch, &launch, err);
 
+	if (ret >= 0)
+		ret = open_file(record, err);
 	if (ret < 0)
 		return ret;
 	open_cpu_side(record);
@@ -319,6 +360,31 @@ static void look_at_program(struct record *record)
 	image_facts_release(&facts);
 }
 
+static int set_clocks(struct record *record, struct error *err)
+{
+	const struct record_config *config = record->config;
+	int ret = 0;
+
+	if (config->delay_ns > 0)
+		ret = wakeups_after(&record->wakeups, config->delay_ns, WAKEUP_DELAY_OVER, err);
+	if (config->duration_ns > 0 && ret >= 0)
+		ret = wakeups_after(&record->wakeups, config->delay_ns + config->duration_ns,
+				    WAKEUP_TIME_OVER, err);
+	return ret;
+}
+
+/* Apart from signals and the end of a child. */
+static int watch(struct record *record, struct error *err)
+{
+	int ret = wakeups_when(&record->wakeups, committer_failed_fd(record->committer),
+			       WAKEUP_FILE_FAILED, err);
+
+	for (size_t i = 0; i < record->attach.nr && ret >= 0; i++)
+		ret = wakeups_when(&record->wakeups, record->attach.at[i].fd, WAKEUP_PROCESS_ENDED,
+				   err);
+	return ret;
+}
+
 /* All times of the recording count from here. */
 static int start_sides(struct record *record, struct error *err)
 {
@@ -329,7 +395,9 @@ static int start_sides(struct record *record, struct error *err)
 	record->run.start_realtime_us = (int64_t)clock_ns(CLOCK_REALTIME) / 1000;
 	record->processes =
 		processes_new(record->aggregate, (int64_t)start_ns, record->sampler != NULL);
-	processes_start(record->processes, record->launch.pid, record->config->arguments, start_ns);
+	if (!record->attach.nr)
+		processes_start(record->processes, record->launch.pid, record->config->arguments,
+				start_ns);
 	committer_run(record->committer, &record->run);
 	if (record->sampler)
 		ret = sampler_start(record->sampler, record->processes, (int64_t)start_ns, err);
@@ -347,13 +415,15 @@ static int start(struct record *record, struct error *err)
 	if (ret >= 0)
 		ret = start_sides(record, err);
 	if (ret >= 0)
+		ret = watch(record, err);
+	if (ret >= 0 && !record->attach.nr)
 		ret = launch_exec(&record->launch, err);
 	if (ret >= 0 && !record->sampler)
 		look_at_program(record);
 	if (ret >= 0)
 		ret = memory_start(&record->memory, record->aggregate, record->processes,
 				   (uint64_t)record->run.start_monotonic_ns, err);
-	return ret;
+	return ret < 0 ? ret : set_clocks(record, err);
 }
 
 static void stop_sides(struct record *record)
@@ -389,46 +459,93 @@ static void break_off(struct record *record)
 	record->has_broken_off = true;
 }
 
+/* True: that was the end. */
+static bool take_wakeup(struct record *record, struct record_result *result, size_t *nr_running)
+{
+	switch (wakeups_next(&record->wakeups)) {
+	case WAKEUP_FILE_FAILED:
+		break_off(record);
+		return false;
+	case WAKEUP_DELAY_OVER:
+		record->delay_over = true;
+		if (record->sampler)
+			sampler_begin(record->sampler);
+		return false;
+	case WAKEUP_TIME_OVER:
+		result->goes_on = !record->attach.nr;
+		result->left = leader_pid(record);
+		return true;
+	case WAKEUP_PROCESS_ENDED:
+		return --*nr_running == 0;
+	case WAKEUP_NONE:
+		break;
+	}
+	return false;
+}
+
 static void wait_for_program(struct record *record, struct record_result *result)
 {
-	int failed_fd = committer_failed_fd(record->committer);
+	pid_t child = record->attach.nr ? -1 : record->launch.pid;
+	size_t nr_running = record->attach.nr;
 
 	for (;;) {
-		switch (supervise_wait(&record->supervisor, record->launch.pid, failed_fd)) {
+		switch (supervise_wait(&record->supervisor, child, record->wakeups.fd)) {
 		case SUPERVISE_ENDED:
 			return;
 		case SUPERVISE_LEAVE:
-			result->left = record->launch.pid;
+			result->left = leader_pid(record);
 			return;
 		case SUPERVISE_COMMIT:
 			committer_now(record->committer);
 			break;
 		case SUPERVISE_OTHER:
-			break_off(record);
-			failed_fd = -1;
+			if (take_wakeup(record, result, &nr_running))
+				return;
 			break;
 		}
 	}
 }
 
-static void take_ending(struct record *record, struct record_result *result)
+static void take_status(struct record_result *result, int wait_status)
 {
-	int status = record->supervisor.wait_status;
-	int64_t end_ns = (int64_t)clock_now_ns();
+	result->status =
+		WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
 
-	if (result->left) {
-		result->status = LAUNCH_STATUS_OURS;
+/* By ourselves, before the program. */
+static void take_our_ending(struct record *record, struct record_result *result)
+{
+	bool is_planned = record->attach.nr || result->goes_on;
+
+	result->status = is_planned ? 0 : LAUNCH_STATUS_OURS;
+	if (is_planned)
+		processes_leave_running(record->processes);
+	else
 		aggregate_quality(record->aggregate, PROFILE_INTERRUPTED,
 				  "the recording was ended while the program still ran", 1);
-	} else {
-		end_ns = (int64_t)record->supervisor.ended_ns;
-		record->run.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-		record->run.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-		result->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-		processes_program_ended(record->processes, (uint64_t)end_ns, status);
-	}
-	record->run.wall_us = (end_ns - record->run.start_monotonic_ns) / 1000;
-	processes_finish(record->processes, (uint64_t)end_ns, record->collector != NULL);
+}
+
+static void take_programs_ending(struct record *record, struct record_result *result)
+{
+	int status = record->supervisor.wait_status;
+
+	record->run.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	record->run.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	take_status(result, status);
+	processes_program_ended(record->processes, record->supervisor.ended_ns, status);
+}
+
+static void take_ending(struct record *record, struct record_result *result)
+{
+	bool is_ours = result->left || record->attach.nr;
+	uint64_t end_ns = is_ours ? clock_now_ns() : record->supervisor.ended_ns;
+
+	if (is_ours)
+		take_our_ending(record, result);
+	else
+		take_programs_ending(record, result);
+	record->run.wall_us = ((int64_t)end_ns - record->run.start_monotonic_ns) / 1000;
+	processes_finish(record->processes, end_ns, record->collector != NULL);
 }
 
 static void tell_overhead(struct record *record)
@@ -440,10 +557,23 @@ static void tell_overhead(struct record *record)
 			  used_us > 0 ? (uint64_t)used_us : 0);
 }
 
+static void tell_too_early(struct record *record)
+{
+	struct error error = ERROR_INIT;
+
+	if (!record->sampler || record->config->delay_ns <= 0 || record->delay_over)
+		return;
+	error_set(&error, ERR_INTERRUPTED,
+		  "no CPU samples: the program ended before --delay was over");
+	say(record, &error);
+	aggregate_quality(record->aggregate, PROFILE_INTERRUPTED, error.message, 1);
+}
+
 static int finish(struct record *record, struct record_result *result, struct error *err)
 {
 	int ret;
 
+	tell_too_early(record);
 	stop_sides(record);
 	take_ending(record, result);
 	tell_overhead(record);
@@ -471,6 +601,7 @@ static struct record *record_new(const struct record_config *config)
 		.pid = -1, .release_fd = -1, .error_fd = -1, .status = LAUNCH_STATUS_OURS
 	};
 	record->supervisor.signal_fd = -1;
+	record->wakeups.fd = -1;
 	record->aggregate = aggregate_new();
 	launch_remember(&record->inheritance);
 	environment_copy(&record->environment, environ);
@@ -502,11 +633,30 @@ int record_run(struct record **handle, const struct record_config *config,
 	}
 	if (record->committer)
 		result->path = record->path = xstrdup(committer_path(record->committer));
+	result->asked_path = record->output;
 	/* Whoever reads it or looks up names finds it closed. */
 	committer_close(record->committer);
 	record->committer = NULL;
-	launch_restore_signals(&record->inheritance);
+	if (!result->goes_on)
+		launch_restore_signals(&record->inheritance);
 	return ret;
+}
+
+void record_outlast(struct record *record, struct record_result *result)
+{
+	enum supervise_event event;
+
+	do
+		event = supervise_wait(&record->supervisor, record->launch.pid, -1);
+	while (event == SUPERVISE_COMMIT);
+
+	if (event == SUPERVISE_ENDED) {
+		result->left = 0;
+		take_status(result, record->supervisor.wait_status);
+	} else {
+		result->status = LAUNCH_STATUS_OURS;
+	}
+	launch_restore_signals(&record->inheritance);
 }
 
 void record_free(struct record *record)
@@ -519,11 +669,14 @@ void record_free(struct record *record)
 	committer_close(record->committer);
 	processes_free(record->processes);
 	aggregate_free(record->aggregate);
+	wakeups_close(&record->wakeups);
+	attach_close(&record->attach);
 	supervise_end(&record->supervisor);
 	environment_release(&record->environment);
 	event_types_release(&record->events);
 	free(record->cpu_model);
 	free(record->path);
+	free(record->output);
 	free(record);
 }
 

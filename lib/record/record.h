@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record - runs a program once and writes the profile of its CPU time and its heap.
+ * record - runs a program once and writes the profile of its CPU time and its heap; or watches
+ * processes that run already, their CPU time only.
  *
  *	struct record_config config = { .arguments = argv, .output = "cprof.data", ... };
  *	struct record_result result;
@@ -46,18 +47,24 @@ enum record_call_graph {
 
 enum {
 	RECORD_STACK_BYTES_MAX = 63 * 1024,
+	RECORD_FREQUENCY_MAX = 1000000, /* lowered to what the kernel allows */
 };
 
 /* A zeroed struct with arguments and output is the default. */
 struct record_config {
-	char *const *arguments; /* of the program, itself first */
-	const char *output;
+	char *const *arguments; /* of the program, itself first; NULL: */
+	const pid_t *attach;	/* processes that run already */
+	size_t nr_attach;
+	const char *output;  /* output.h has what %p and the like mean */
 	const char *options; /* as the user gave them, for the profile; NULL: none */
 
 	enum record_side cpu, heap;
 	const char *events;    /* NULL: the default group */
 	uint32_t frequency_hz; /* 0: 997 */
 	uint64_t period;       /* 0: by frequency */
+	int64_t delay_ns;      /* before which nothing is sampled; 0: at once */
+	int64_t duration_ns;   /* after the delay, then the recording ends; 0: with the program */
+	bool no_inherit;       /* without what the program starts */
 	enum record_call_graph call_graph;
 	uint32_t stack_bytes; /* 0: 16 KiB */
 	const char *shim;     /* path of libcprof-heap.so; NULL: it was not found */
@@ -68,11 +75,13 @@ struct record_config {
 };
 
 struct record_result {
-	int status;	  /* for exit(): the program's, 128 + N, or 125, 126, 127 */
-	bool ran;	  /* the program did */
-	pid_t left;	  /* it was left running, with this pid; 0: it ended */
-	const char *path; /* of the profile, where it really is; until record_free() */
-	bool is_whole;	  /* the profile was finished */
+	int status;		/* for exit(): the program's, 128 + N, or 125, 126, 127 */
+	bool ran;		/* the program did */
+	pid_t left;		/* it was left running, with this pid; 0: it ended */
+	bool goes_on;		/* ... because the time was over: see record_outlast() */
+	const char *asked_path; /* of the profile; until record_free() */
+	const char *path;	/* where it really is; until record_free() */
+	bool is_whole;		/* the profile was finished */
 };
 
 struct record;
@@ -81,6 +90,12 @@ struct record;
 int record_run(struct record **record, const struct record_config *config,
 	       struct record_result *result, struct error *err);
 void record_free(struct record *record);
+
+/*
+ * After result->goes_on: waits for the program, passing on signals, and sets status and left in
+ * result.  Nothing of it is recorded any more.
+ */
+void record_outlast(struct record *record, struct record_result *result);
 
 /* For symbolize: the descriptor of this module of the profile, kept open, or -1. */
 int record_module_fd(void *context, const struct profile_module *module);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "record/attached.h"
 #include "record/counters.h"
 #include "record/events/cpus.h"
 #include "record/events/events.h"
@@ -18,6 +19,10 @@
 #include "record/events/perf_open.h"
 #include "record/feed.h"
 #include "record/samples.h"
+
+/* What may be added to the eventfd: each may be there at once. */
+#define COMMAND_BEGIN UINT64_C(1)
+#define COMMAND_STOP (UINT64_C(1) << 32)
 
 enum {
 	ROUND_MS = 50,
@@ -30,12 +35,13 @@ struct sampler {
 	struct ladder ladder;
 	struct events *events;
 	struct feed feed;
+	struct attached attached;
 	struct samples *samples;
 	struct processes *processes;
 
 	pthread_t thread;
 	bool is_running;
-	int stop_fd; /* an eventfd */
+	int command_fd; /* an eventfd */
 	struct pollfd *polls;
 	size_t nr_polls;
 	uint64_t counted_ns;
@@ -77,15 +83,15 @@ static void limit_rate(struct sampler *sampler)
 
 static void set_polls(struct sampler *sampler)
 {
-	size_t nr = sampler->events->nr_cpus;
+	const struct rings *rings = &sampler->feed.rings;
+	size_t nr = rings->nr;
 
 	sampler->polls = xcalloc(2 * nr + 1, sizeof(*sampler->polls));
 	for (size_t i = 0; i < nr; i++) {
-		sampler->polls[2 * i] = (struct pollfd){ sampler->events->cpus[i].side, POLLIN, 0 };
-		sampler->polls[2 * i + 1] =
-			(struct pollfd){ sampler->events->cpus[i].group[0], POLLIN, 0 };
+		sampler->polls[2 * i] = (struct pollfd){ rings->side_fds[i], POLLIN, 0 };
+		sampler->polls[2 * i + 1] = (struct pollfd){ rings->data_fds[i], POLLIN, 0 };
 	}
-	sampler->polls[2 * nr] = (struct pollfd){ sampler->stop_fd, POLLIN, 0 };
+	sampler->polls[2 * nr] = (struct pollfd){ sampler->command_fd, POLLIN, 0 };
 	sampler->nr_polls = 2 * nr + 1;
 }
 
@@ -95,6 +101,8 @@ static int open_all(struct sampler *sampler, pid_t pid, struct error *err)
 	const struct sampling *sampling = &sampler->config.sampling;
 	int ret;
 
+	if (sampler->config.attach)
+		pid = sampler->config.attach->at[0].thread;
 	access_read(&sampler->access);
 	limit_rate(sampler);
 	ret = ladder_climb(&sampler->ladder, sampler->config.events, sampling, &sampler->access,
@@ -102,9 +110,13 @@ static int open_all(struct sampler *sampler, pid_t pid, struct error *err)
 	if (ret >= 0)
 		ret = events_open(&sampler->events, pid, &sampler->ladder, sampling,
 				  &sampler->access, err);
+	if (ret >= 0 && sampler->config.attach)
+		ret = attached_open_threads(&sampler->attached, sampler->config.attach,
+					    sampler->events, err);
 	if (ret >= 0)
-		ret = feed_open(&sampler->feed, sampler->events, sampler->config.shim, err);
-	if (ret >= 0 && sampler->stop_fd < 0)
+		ret = feed_open(&sampler->feed, sampler->events,
+				sampler->config.attach ? NULL : sampler->config.shim, err);
+	if (ret >= 0 && sampler->command_fd < 0)
 		ret = error_errno(err, errno, "make an eventfd");
 	if (ret >= 0)
 		set_polls(sampler);
@@ -118,7 +130,7 @@ int sampler_open(struct sampler **result, const struct sampler_config *config, p
 	int ret;
 
 	sampler->config = *config;
-	sampler->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	sampler->command_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	ret = open_all(sampler, pid, err);
 	if (ret < 0) {
 		sampler_close(sampler);
@@ -134,10 +146,11 @@ void sampler_close(struct sampler *sampler)
 		return;
 	samples_free(sampler->samples);
 	feed_close(&sampler->feed);
+	attached_release(&sampler->attached);
 	events_close(sampler->events);
 	ladder_release(&sampler->ladder);
-	if (sampler->stop_fd >= 0)
-		close(sampler->stop_fd);
+	if (sampler->command_fd >= 0)
+		close(sampler->command_fd);
 	free(sampler->polls);
 	free(sampler);
 }
@@ -175,6 +188,8 @@ static void use_sample(struct sampler *sampler, const struct feed_record *record
 	uint32_t thread;
 
 	if (record->event < 0 || decoded->pid <= 0) /* of the idle task, or gone already */
+		return;
+	if (!attached_counts(&sampler->attached, sampler->events, record->root, decoded->tid))
 		return;
 	process = processes_at(sampler->processes, decoded->time_ns, decoded->pid);
 	thread = processes_thread(sampler->processes, process, decoded->tid, decoded->time_ns);
@@ -216,6 +231,8 @@ static void use_comm(struct sampler *sampler, const struct feed_record *record)
 
 static void use_fork(struct sampler *sampler, const struct decoded *decoded)
 {
+	if (sampler->config.sampling.no_inherit && decoded->pid != decoded->task.parent_pid)
+		return;
 	processes_fork(sampler->processes,
 		       &(struct process_fork){ .time_ns = decoded->time_ns,
 					       .pid = decoded->pid,
@@ -251,6 +268,7 @@ static void use(struct sampler *sampler, const struct feed_record *record)
 		use_fork(sampler, decoded);
 		break;
 	case DECODED_EXIT:
+		attached_ended(&sampler->attached, decoded->tid);
 		processes_exit(sampler->processes, decoded->time_ns, decoded->pid, decoded->tid);
 		break;
 	case DECODED_LOST:
@@ -295,16 +313,17 @@ static void count_now_and_then(struct sampler *sampler)
 
 /* --- the thread -------------------------------------------------------------------------------*/
 
-/* A ring whose processes are all gone would wake us for ever. */
+/* False: stop. */
 static bool wait_for_records(struct sampler *sampler)
 {
-	const struct pollfd *stop = &sampler->polls[sampler->nr_polls - 1];
+	eventfd_t commands;
 
 	poll(sampler->polls, sampler->nr_polls, ROUND_MS);
-	for (size_t i = 0; i + 1 < sampler->nr_polls; i++)
-		if (sampler->polls[i].revents & (POLLHUP | POLLERR))
-			sampler->polls[i].fd = -1;
-	return !(stop->revents & POLLIN);
+	if (eventfd_read(sampler->command_fd, &commands) < 0)
+		return true;
+	if (commands & ~COMMAND_STOP)
+		events_start(sampler->events);
+	return commands < COMMAND_STOP;
 }
 
 static void *sampler_thread(void *context)
@@ -321,6 +340,21 @@ static void *sampler_thread(void *context)
 	use_all(sampler);
 	put_counters(sampler);
 	return NULL;
+}
+
+/* Mappings first: what is made from now on is told of, and may be told of twice. */
+static void start_attached(struct sampler *sampler)
+{
+	events_start_side(sampler->events);
+	attached_tell(sampler->config.attach, &sampler->feed.modules, sampler->processes,
+		      clock_now_ns());
+	if (!sampler->config.sampling.delayed)
+		events_start(sampler->events);
+}
+
+void sampler_begin(struct sampler *sampler)
+{
+	eventfd_write(sampler->command_fd, COMMAND_BEGIN);
 }
 
 static struct samples *make_samples(const struct sampler_config *config, int64_t start_ns)
@@ -341,6 +375,8 @@ int sampler_start(struct sampler *sampler, struct processes *processes, int64_t 
 
 	sampler->processes = processes;
 	sampler->samples = make_samples(&sampler->config, start_ns);
+	if (sampler->config.attach)
+		start_attached(sampler);
 	put_counters(sampler);
 	error = pthread_create(&sampler->thread, NULL, sampler_thread, sampler);
 	if (error)
@@ -378,7 +414,7 @@ void sampler_finish(struct sampler *sampler)
 {
 	if (!sampler || !sampler->is_running)
 		return;
-	eventfd_write(sampler->stop_fd, 1);
+	eventfd_write(sampler->command_fd, COMMAND_STOP);
 	pthread_join(sampler->thread, NULL);
 	sampler->is_running = false;
 	tell_damaged(sampler);

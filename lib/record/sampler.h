@@ -25,9 +25,11 @@
 #include "record/events/event_type.h"
 #include "record/events/sampling.h"
 #include "record/processes.h"
+#include "record/target/attach.h"
 
 struct sampler_config {
 	const struct event_types *events;
+	const struct attach *attach; /* to these processes, not the pid; NULL */
 	struct sampling sampling;
 	const char *shim; /* path of our own module, or NULL */
 	struct aggregate *aggregate;
@@ -35,8 +37,8 @@ struct sampler_config {
 
 struct sampler;
 
-/* ERR_REFUSED or ERR_UNSUPPORTED with the reason when nothing can be sampled.  config->events has
- * to stay. */
+/* ERR_REFUSED or ERR_UNSUPPORTED with the reason when nothing can be sampled.  config->events
+ * and attach have to stay. */
 int sampler_open(struct sampler **sampler, const struct sampler_config *config, pid_t pid,
 		 struct error *err);
 void sampler_close(struct sampler *sampler);
@@ -45,6 +47,8 @@ void sampler_close(struct sampler *sampler);
  */
 int sampler_start(struct sampler *sampler, struct processes *processes, int64_t start_ns,
 		  struct error *err);
+/* With sampling.delayed: now. */
+void sampler_begin(struct sampler *sampler);
 /* Stops the events, takes what is in the rings, counts, and ends the thread. */
 void sampler_finish(struct sampler *sampler);
 

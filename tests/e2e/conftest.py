@@ -20,6 +20,7 @@ import signal
 import sqlite3
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,17 @@ class Runner:
         return Profile(self, self.folder / output, result)
 
 
+    def is_recording(self, output="cprof.data"):
+        """Whether a recording in this folder has begun: its first commit is there."""
+        try:
+            connection = sqlite3.connect(f"file:{self.folder / output}?mode=ro", uri=True)
+            rows = connection.execute("SELECT value FROM meta WHERE key = 'complete'").fetchall()
+            connection.close()
+        except sqlite3.Error:
+            return False
+        return rows == [(0,)]
+
+
 class Profile:
     """A recorded profile and the run that made it."""
 
@@ -106,6 +118,21 @@ class Profile:
             return connection.execute(query, parameters).fetchall()
         finally:
             connection.close()
+
+
+def wait_for(condition, seconds=20):
+    """Waits until the condition holds; the last value either way."""
+    until = time.monotonic() + seconds
+    while not (value := condition()) and time.monotonic() < until:
+        time.sleep(0.02)
+    return value
+
+
+def is_running(pid):
+    try:
+        return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
 
 
 class Need:

@@ -12,26 +12,13 @@ import time
 
 import pytest
 
+from conftest import is_running, wait_for
+
 CPU_ONLY = ["--heap=off"]
 
 
 def functions_of(report):
     return {function["name"]: function for function in report["cpu"]["functions"]}
-
-
-def wait_for(condition, seconds=20):
-    """Waits until the condition holds; the last value either way."""
-    until = time.monotonic() + seconds
-    while not (value := condition()) and time.monotonic() < until:
-        time.sleep(0.02)
-    return value
-
-
-def is_running(pid):
-    try:
-        return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except FileNotFoundError:
-        return False
 
 
 def sql(runner, query, path="cprof.data"):

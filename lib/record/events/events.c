@@ -6,129 +6,156 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/vec.h"
-#include "record/events/cpus.h"
 #include "record/events/perf_open.h"
 
 static const double coverage_whole = 0.99;
 
 static struct events *events_new(const struct ladder *ladder, const struct sampling *sampling,
-				 size_t nr_cpus)
+				 const struct access *access)
 {
 	struct events *events = xcalloc(1, sizeof(*events));
 
+	events->ladder = ladder;
+	events->access = access;
 	events->nr_events = ladder->nr_sampled;
 	events->attrs = xcalloc(events->nr_events, sizeof(*events->attrs));
 	for (size_t i = 0; i < events->nr_events; i++)
 		sampling_attr(&events->attrs[i], ladder->events[i].type, i == 0, sampling,
 			      &ladder->limits);
-	events->cpus = xcalloc(nr_cpus, sizeof(*events->cpus));
+	cpus_online(&events->cpus);
 	return events;
 }
 
-static void close_cpu(const struct events *events, struct events_cpu *cpu)
+static void close_at(const struct events *events, struct events_at *at)
 {
-	for (size_t i = 0; cpu->group && i < events->nr_events; i++)
-		if (cpu->group[i] >= 0)
-			close(cpu->group[i]);
-	if (cpu->side >= 0)
-		close(cpu->side);
-	free(cpu->group);
+	for (size_t i = 0; at->group && i < events->nr_events; i++)
+		if (at->group[i] >= 0)
+			close(at->group[i]);
+	if (at->side >= 0)
+		close(at->side);
+	free(at->group);
+	at->group = NULL;
+	at->side = -1;
 }
 
 void events_close(struct events *events)
 {
 	if (!events)
 		return;
-	for (size_t i = 0; i < events->nr_cpus; i++)
-		close_cpu(events, &events->cpus[i]);
-	free(events->cpus);
+	vec_each(events, at) close_at(events, at);
+	vec_free(events);
+	cpus_release(&events->cpus);
 	free(events->attrs);
 	map_release(&events->by_id);
 	free(events);
 }
 
-static int remember_id(struct events *events, int fd, size_t event)
+static int remember_id(struct events *events, int fd, size_t number)
 {
 	uint64_t id;
 
 	if (ioctl(fd, PERF_EVENT_IOC_ID, &id) < 0)
 		return -errno;
-	map_set(&events->by_id, id, event);
+	map_set(&events->by_id, id, number);
 	return 0;
 }
 
 /* 0, or -errno and in *failed the event. */
-static int open_cpu(struct events *events, struct events_cpu *cpu, pid_t pid, size_t *failed)
+static int open_at(struct events *events, size_t number, size_t *failed)
 {
+	struct events_at *at = &events->at[number];
+	int cpu = events->cpus.at[at->cpu];
 	int ret = 0;
 
-	cpu->group = xcalloc(events->nr_events, sizeof(*cpu->group));
+	at->group = xcalloc(events->nr_events, sizeof(*at->group));
 	for (size_t i = 0; i < events->nr_events; i++)
-		cpu->group[i] = -1;
+		at->group[i] = -1;
 
 	*failed = events->nr_events;
-	cpu->side = perf_open(&events->side_attr, pid, cpu->cpu, -1);
-	if (cpu->side < 0)
-		return cpu->side;
+	at->side = perf_open(&events->side_attr, at->tid, cpu, -1);
+	if (at->side < 0)
+		return at->side;
 
 	for (size_t i = 0; i < events->nr_events && ret >= 0; i++) {
 		*failed = i;
-		ret = cpu->group[i] =
-			perf_open(&events->attrs[i], pid, cpu->cpu, i ? cpu->group[0] : -1);
+		ret = at->group[i] =
+			perf_open(&events->attrs[i], at->tid, cpu, i ? at->group[0] : -1);
 		if (ret >= 0)
-			ret = remember_id(events, cpu->group[i], i);
+			ret = remember_id(events, at->group[i], number * events->nr_events + i);
 	}
 	return ret < 0 ? ret : 0;
 }
 
 /* Since Linux 5.12 mappings come with build ids, which are worth more than inodes. */
-static void choose_side_attr(struct events *events, pid_t pid, int cpu, bool user_only)
+static void choose_side_attr(struct events *events, pid_t pid, const struct sampling *sampling)
 {
+	bool user_only = events->ladder->limits.user_only;
 	int fd;
 
-	sampling_side_attr(&events->side_attr, user_only, true);
-	fd = perf_open(&events->side_attr, pid, cpu, -1);
+	sampling_side_attr(&events->side_attr, sampling, user_only, true);
+	fd = perf_open(&events->side_attr, pid, events->cpus.at[0], -1);
 	if (fd >= 0)
 		close(fd);
 	else
-		sampling_side_attr(&events->side_attr, user_only, false);
+		sampling_side_attr(&events->side_attr, sampling, user_only, false);
+}
+
+static int explain(const struct events *events, int error, size_t failed, struct error *err)
+{
+	return access_explain(events->access, error,
+			      failed < events->nr_events ? events->ladder->events[failed].type
+							 : event_type_find("task-clock"),
+			      err);
+}
+
+/* 1: open; 0: this CPU went offline, or has no such PMU. */
+static int add_on_cpu(struct events *events, pid_t tid, size_t cpu, struct error *err)
+{
+	size_t number = events->nr, failed;
+	int ret;
+
+	vec_push(events, (struct events_at){ .tid = tid, .cpu = cpu, .side = -1 });
+	ret = open_at(events, number, &failed);
+	if (!ret)
+		return 1;
+	close_at(events, &events->at[number]);
+	events->nr--;
+	if (ret == -ENODEV)
+		return 0;
+	if (ret == -ESRCH)
+		return error_set(err, -ESRCH, "thread %d has ended", (int)tid);
+	return explain(events, -ret, failed, err);
+}
+
+int events_add(struct events *events, pid_t tid, struct error *err)
+{
+	int ret = 0, nr = 0;
+
+	for (size_t cpu = 0; cpu < events->cpus.nr && ret >= 0; cpu++) {
+		ret = add_on_cpu(events, tid, cpu, err);
+		nr += ret > 0;
+	}
+	if (ret < 0)
+		events_remove(events, tid);
+	else if (!nr)
+		ret = error_set(err, ERR_UNSUPPORTED, "no CPU has these events");
+	return ret < 0 ? ret : 0;
+}
+
+void events_remove(struct events *events, pid_t tid)
+{
+	vec_each(events, at) if (at->tid == tid) close_at(events, at);
 }
 
 int events_open(struct events **result, pid_t pid, const struct ladder *ladder,
 		const struct sampling *sampling, const struct access *access, struct error *err)
 {
-	struct cpus cpus;
-	struct events *events;
-	int ret = 0;
+	struct events *events = events_new(ladder, sampling, access);
+	int ret;
 
-	cpus_online(&cpus);
-	events = events_new(ladder, sampling, cpus.nr);
-	choose_side_attr(events, pid, cpus.at[0], ladder->limits.user_only);
-
-	for (size_t i = 0; i < cpus.nr && !ret; i++) {
-		struct events_cpu *cpu = &events->cpus[events->nr_cpus];
-		size_t failed;
-
-		cpu->cpu = cpus.at[i];
-		ret = open_cpu(events, cpu, pid, &failed);
-		if (ret == -ENODEV) { /* went offline, or has no such PMU */
-			close_cpu(events, cpu);
-			ret = 0;
-			continue;
-		}
-		events->nr_cpus++;
-		if (ret)
-			ret = access_explain(access, -ret,
-					     failed < events->nr_events
-						     ? ladder->events[failed].type
-						     : event_type_find("task-clock"),
-					     err);
-	}
-	if (!ret && !events->nr_cpus)
-		ret = error_set(err, ERR_UNSUPPORTED, "no CPU has these events");
-	log_debug(LOG_EVENTS, "%zu events on %zu CPUs", events->nr_events, events->nr_cpus);
-
-	cpus_release(&cpus);
+	choose_side_attr(events, pid, sampling);
+	ret = events_add(events, pid, err);
+	log_debug(LOG_EVENTS, "%zu events on %zu CPUs", events->nr_events, events->nr);
 	if (ret < 0) {
 		events_close(events);
 		events = NULL;
@@ -137,11 +164,19 @@ int events_open(struct events **result, pid_t pid, const struct ladder *ladder,
 	return ret;
 }
 
+void events_start_side(struct events *events)
+{
+	vec_each(events, at) if (at->side >= 0) ioctl(at->side, PERF_EVENT_IOC_ENABLE, 0);
+}
+
 void events_stop(struct events *events)
 {
-	for (size_t i = 0; i < events->nr_cpus; i++) {
-		ioctl(events->cpus[i].group[0], PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
-		ioctl(events->cpus[i].side, PERF_EVENT_IOC_DISABLE, 0);
+	vec_each(events, at)
+	{
+		if (at->side < 0)
+			continue;
+		ioctl(at->group[0], PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
+		ioctl(at->side, PERF_EVENT_IOC_DISABLE, 0);
 	}
 }
 
@@ -154,12 +189,12 @@ static struct reading sum(const struct events *events, size_t event)
 {
 	struct reading total = { 0 };
 
-	for (size_t i = 0; i < events->nr_cpus; i++) {
-		const struct events_cpu *cpu = &events->cpus[i];
-		int fd = event < events->nr_events ? cpu->group[event] : cpu->side;
+	vec_each(events, at)
+	{
 		struct reading one;
 
-		if (read(fd, &one, sizeof(one)) != sizeof(one))
+		if (at->side < 0 || read(event < events->nr_events ? at->group[event] : at->side,
+					 &one, sizeof(one)) != sizeof(one))
 			continue;
 		total.value += one.value;
 		total.running += one.running;
@@ -167,10 +202,27 @@ static struct reading sum(const struct events *events, size_t event)
 	return total;
 }
 
+static uint64_t present_ns(const struct events *events)
+{
+	uint64_t all_ns = sum(events, events->nr_events).value;
+
+	return all_ns > events->before_ns ? all_ns - events->before_ns : 0;
+}
+
+void events_start(struct events *events)
+{
+	events->before_ns = sum(events, events->nr_events).value;
+	vec_each(events, at) if (at->side >= 0)
+		ioctl(at->group[0], PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+}
+
 void events_count(const struct events *events, size_t event, struct events_count *count)
 {
-	struct reading counted = sum(events, event);
-	uint64_t present = sum(events, events->nr_events).value;
+	uint64_t present = present_ns(events);
+	struct reading counted = { .value = present };
+
+	if (event < events->nr_events)
+		counted = sum(events, event);
 
 	/* "enabled" runs on every CPU wherever the thread is, so it says nothing here. */
 	*count = (struct events_count){ .value = (double)counted.value, .coverage = 1 };
@@ -183,9 +235,12 @@ void events_count(const struct events *events, size_t event, struct events_count
 		count->value /= count->coverage;
 }
 
-int events_find(const struct events *events, uint64_t id)
+int events_find(const struct events *events, uint64_t id, pid_t *tid)
 {
-	const uint64_t *event = map_find(&events->by_id, id);
+	const uint64_t *number = map_find(&events->by_id, id);
 
-	return event ? (int)*event : -1;
+	if (!number)
+		return -1;
+	*tid = events->at[*number / events->nr_events].tid;
+	return (int)(*number % events->nr_events);
 }

@@ -3,15 +3,19 @@
  * events - the open events of a recording: a group on every CPU, and beside it one that tells
  * of mappings, names, forks and exits.
  *
- *	events_open(&events, pid, &ladder, &sampling, &err);	// they start when pid executes
- *	for (size_t i = 0; i < events->nr_cpus; i++)
- *		map(events->cpus[i].group[0], events->cpus[i].side);
+ *	events_open(&events, pid, &ladder, &sampling, &access, &err);
+ *	events_add(events, another_thread, &err);	// attaching: each thread there is
+ *	for (size_t i = 0; i < events->nr; i++)
+ *		give_a_ring(events->at[i].cpu, events->at[i].group, events->at[i].side);
+ *	...					// they start when pid executes,
+ *	events_start_side(events);		// or when attaching now,
+ *	events_start(events);			// or with a delay now
  *	...
  *	events_stop(events);
  *	events_count(events, 0, &count);
  *	events_close(events);
  *
- * Everything the program starts, threads and processes, inherits them.
+ * Everything these threads start, threads and processes, inherits them.
  */
 #ifndef RECORD_EVENTS_EVENTS_H
 #define RECORD_EVENTS_EVENTS_H
@@ -21,30 +25,45 @@
 #include <sys/types.h>
 
 #include "base/map.h"
+#include "record/events/cpus.h"
 #include "record/events/ladder.h"
 
-struct events_cpu {
-	int cpu;
-	int side;   /* writes records of its own ring */
-	int *group; /* nr_events; the first one leads and has the ring of all */
+/* Those of one thread on one CPU. */
+struct events_at {
+	pid_t tid;
+	size_t cpu; /* which of events->cpus */
+	int side;   /* -1: closed */
+	int *group; /* nr_events; the first one leads */
 };
 
 struct events {
-	struct events_cpu *cpus;
-	size_t nr_cpus;
+	struct cpus cpus;
+	struct events_at *at;
+	size_t nr, room;
 	size_t nr_events;
 	struct perf_event_attr *attrs; /* nr_events */
 	struct perf_event_attr side_attr;
-	struct map by_id; /* perf's id to event */
+	struct map by_id;   /* perf's id to at * nr_events + event */
+	uint64_t before_ns; /* of the program's time on CPUs, before the group started */
+	/* What they were opened by. */
+	const struct ladder *ladder;
+	const struct access *access;
 };
 
-/* Opens those of the ladder that are sampled.  The soft limit of open files is raised if need be.
- * Leaves nothing behind on failure. */
+/* Opens those of the ladder that are sampled.  Leaves nothing behind on failure.  ladder and access
+ * have to stay. */
 int events_open(struct events **events, pid_t pid, const struct ladder *ladder,
 		const struct sampling *sampling, const struct access *access, struct error *err);
 /* Descriptors only; rings that are mapped live on until they are unmapped. */
 void events_close(struct events *events);
 
+/* The same for one more thread.  -ESRCH: it has ended. */
+int events_add(struct events *events, pid_t tid, struct error *err);
+/* Of a thread that turned out to have inherited others already: it would count twice. */
+void events_remove(struct events *events, pid_t tid);
+
+void events_start_side(struct events *events);
+void events_start(struct events *events); /* of what has inherited them as well */
 void events_stop(struct events *events);
 
 struct events_count {
@@ -52,10 +71,11 @@ struct events_count {
 	double coverage; /* share of the program's time on the CPUs in which it counted */
 };
 
-/* Of all processes and CPUs together.  events->nr_events is the program's time on CPUs, in ns. */
+/* Of all processes and CPUs together.  events->nr_events is the program's time on CPUs since the
+ * group started, in ns. */
 void events_count(const struct events *events, size_t event, struct events_count *count);
 
-/* Which event has this id of perf's; -1: none. */
-int events_find(const struct events *events, uint64_t id);
+/* Which event has this id of perf's, and at which thread it was opened; -1: none. */
+int events_find(const struct events *events, uint64_t id, pid_t *tid);
 
 #endif

@@ -9,7 +9,8 @@
 /* Of all events: also behind each record that is not a sample (sample_id_all). */
 #define IDENTITY (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
 
-static void common(struct perf_event_attr *attr, const struct event_type *type, bool leader)
+static void common(struct perf_event_attr *attr, const struct event_type *type,
+		   const struct sampling *sampling)
 {
 	*attr = (struct perf_event_attr){
 		.size = sizeof(*attr),
@@ -19,9 +20,8 @@ static void common(struct perf_event_attr *attr, const struct event_type *type, 
 		.config2 = type->config2,
 		.sample_type = IDENTITY,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-		.disabled = leader,
-		.enable_on_exec = leader,
 		.inherit = 1,
+		.inherit_thread = sampling->no_inherit,
 		.exclude_hv = 1,
 		.sample_id_all = 1,
 		.watermark = 1,
@@ -80,7 +80,9 @@ static void set_call_graph(struct perf_event_attr *attr, const struct sampling *
 void sampling_attr(struct perf_event_attr *attr, const struct event_type *type, bool leader,
 		   const struct sampling *sampling, const struct sampling_limits *limits)
 {
-	common(attr, type, leader);
+	common(attr, type, sampling);
+	attr->disabled = leader;
+	attr->enable_on_exec = leader && !sampling->attached && !sampling->delayed;
 	attr->sample_type |= PERF_SAMPLE_IP;
 	attr->exclude_kernel = limits->user_only || type->exclude_kernel;
 	attr->exclude_user = type->exclude_user;
@@ -90,9 +92,12 @@ void sampling_attr(struct perf_event_attr *attr, const struct event_type *type, 
 	set_call_graph(attr, sampling, limits->user_only);
 }
 
-void sampling_side_attr(struct perf_event_attr *attr, bool user_only, bool build_id)
+void sampling_side_attr(struct perf_event_attr *attr, const struct sampling *sampling,
+			bool user_only, bool build_id)
 {
-	common(attr, event_type_find("task-clock"), true);
+	common(attr, event_type_find("task-clock"), sampling);
+	attr->disabled = 1;
+	attr->enable_on_exec = !sampling->attached;
 	attr->exclude_kernel = user_only;
 	attr->mmap = attr->mmap2 = 1;
 	attr->build_id = build_id;
@@ -100,6 +105,22 @@ void sampling_side_attr(struct perf_event_attr *attr, bool user_only, bool build
 	attr->task = 1;
 	/* Every record wakes us: files have to be opened while the process is there. */
 	attr->wakeup_watermark = 1;
+}
+
+void sampling_ring_attr(struct perf_event_attr *attr, const struct perf_event_attr *like)
+{
+	*attr = (struct perf_event_attr){
+		.size = sizeof(*attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.watermark = like->watermark,
+		.wakeup_watermark = like->wakeup_watermark,
+		.use_clockid = like->use_clockid,
+		.clockid = like->clockid,
+	};
 }
 
 bool sampling_period_is_fixed(const struct perf_event_attr *attr)

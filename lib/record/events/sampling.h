@@ -32,6 +32,9 @@ struct sampling {
 	uint64_t period;
 	enum call_graph call_graph;
 	uint32_t stack_bytes; /* multiple of 8 */
+	bool attached;	      /* to what runs already: nothing starts by an exec */
+	bool delayed;	      /* the group waits for events_start() */
+	bool no_inherit;      /* only the threads of the process */
 };
 
 /* What may have to be given up, for the whole group. */
@@ -51,7 +54,14 @@ void sampling_attr(struct perf_event_attr *attr, const struct event_type *type, 
  * Attributes of the event that tells of mappings, names, forks and exits.  It counts the task-clock
  * besides: what the group's running time is compared with.
  */
-void sampling_side_attr(struct perf_event_attr *attr, bool user_only, bool build_id);
+void sampling_side_attr(struct perf_event_attr *attr, const struct sampling *sampling,
+			bool user_only, bool build_id);
+
+/*
+ * Attributes of an event that never happens, for a ring of its own that others write into.  like:
+ * one of those.
+ */
+void sampling_ring_attr(struct perf_event_attr *attr, const struct perf_event_attr *like);
 
 /* Samples of the event carry no period of their own: each stands for attr->sample_period. */
 bool sampling_period_is_fixed(const struct perf_event_attr *attr);

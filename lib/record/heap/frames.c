@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/intern.h"
+#include "object/proc_maps.h"
 #include "unwind/end.h"
 
 struct frames {
@@ -55,26 +56,6 @@ const char *frames_truncated(const struct frames *frames, uint32_t truncated)
 
 /* --- modules ----------------------------------------------------------------------------------*/
 
-/* A line of /proc/PID/maps. */
-struct maps_line {
-	uint64_t start, end, inode;
-	unsigned int major, minor;
-	char *path;
-};
-
-static bool parse_line(char *text, struct maps_line *line)
-{
-	int path = 0;
-
-	if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %*s %*s %x:%x %" SCNu64 " %n", &line->start,
-		   &line->end, &line->major, &line->minor, &line->inode, &path) < 5 ||
-	    !path)
-		return false;
-	line->path = text + path;
-	line->path[strcspn(line->path, "\n")] = '\0';
-	return true;
-}
-
 static uint32_t enter_module(struct frames *frames, const struct module_request *request)
 {
 	const struct module *module = module_get(&frames->modules, request);
@@ -111,7 +92,7 @@ static void know_module(struct frames *frames, struct frames_module *to,
 }
 
 static void know_by_line(struct frames *frames, struct frames_image *image,
-			 const struct segment *segment, const struct maps_line *line)
+			 const struct segment *segment, const struct proc_mapping *line)
 {
 	struct wire_module wire;
 
@@ -126,8 +107,8 @@ static void know_by_line(struct frames *frames, struct frames_image *image,
 						     .pid = segment->pid,
 						     .start = line->start,
 						     .end = line->end,
-						     .device_major = line->major,
-						     .device_minor = line->minor,
+						     .device_major = line->device_major,
+						     .device_minor = line->device_minor,
 						     .inode = line->inode });
 	}
 }
@@ -136,9 +117,8 @@ void frames_find_modules(struct frames *frames, struct frames_image *image,
 			 const struct segment *segment)
 {
 	uint32_t used = atomic_load(&segment->shared->modules_used);
-	char path[64], *text = NULL;
-	size_t room = 0;
-	struct maps_line line;
+	struct proc_mapping mapping;
+	struct proc_maps maps;
 
 	used = used < WIRE_MODULES ? used : WIRE_MODULES;
 	if (used <= image->modules.nr)
@@ -146,15 +126,10 @@ void frames_find_modules(struct frames *frames, struct frames_image *image,
 	while (image->modules.nr < used)
 		vec_add(&image->modules);
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)segment->pid);
-	FILE *maps = fopen(path, "re");
-
-	while (maps && getline(&text, &room, maps) > 0)
-		if (parse_line(text, &line))
-			know_by_line(frames, image, segment, &line);
-	free(text);
-	if (maps)
-		fclose(maps);
+	proc_maps_open(&maps, segment->pid);
+	while (proc_maps_next(&maps, &mapping))
+		know_by_line(frames, image, segment, &mapping);
+	proc_maps_close(&maps);
 }
 
 /* Symbolic links resolved, as the kernel names it. */

@@ -59,6 +59,8 @@ const struct perf_event_header *ring_next(struct ring *ring)
 	uint64_t head;
 	size_t at, size;
 
+	if (!ring->page)
+		return NULL;
 	give_back(ring);
 	head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 	if (head == ring->position)

@@ -12,7 +12,7 @@
  *
  * A record that wraps around the end is put together first.  Space goes back to the kernel one
  * record at a time.  Records that the kernel had to drop appear as PERF_RECORD_LOST, in place.  Not
- * for overwrite (backward) rings.
+ * for overwrite (backward) rings.  A ring that is not open is empty.
  */
 #ifndef RECORD_RING_RING_H
 #define RECORD_RING_RING_H

@@ -13,6 +13,9 @@
  * samples cannot fill up, and one for samples.  What a user may lock is limited
  * (kernel.perf_event_mlock_kb a CPU, RLIMIT_MEMLOCK), so the largest size that all CPUs can have is
  * found by trying.
+ *
+ * A ring belongs to an event of its own, on ourselves, that never happens; those of the program
+ * write into it.  So it serves any number of threads and does not end with one of them.
  */
 #ifndef RECORD_RING_RINGS_H
 #define RECORD_RING_RINGS_H
@@ -23,10 +26,12 @@
 
 struct rings {
 	struct ring *side, *data; /* nr each */
+	int *side_fds, *data_fds; /* what they belong to; for poll() */
 	size_t nr;
 	size_t data_bytes; /* of each data ring */
 };
 
+/* Of all events that are open by now. */
 int rings_open(struct rings *rings, const struct events *events, struct error *err);
 void rings_close(struct rings *rings);
 

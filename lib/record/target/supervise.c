@@ -63,11 +63,23 @@ static bool reached_program(const struct signalfd_siginfo *info, pid_t pid)
 	return info->ssi_code == SI_KERNEL && getpgid(pid) == getpgrp();
 }
 
+/* As under nohup, or in the background of a script, where ^C is meant for others.  What somebody
+ * sends to us is meant for us. */
+static bool is_to_be_ignored(const struct signalfd_siginfo *info)
+{
+	struct sigaction action;
+
+	return info->ssi_code == SI_KERNEL && !sigaction((int)info->ssi_signo, NULL, &action) &&
+	       action.sa_handler == SIG_IGN;
+}
+
 /* True: it is the second request. */
 static bool pass_on(struct supervisor *supervisor, const struct signalfd_siginfo *info, pid_t pid)
 {
 	uint64_t now = clock_now_ns();
 
+	if (pid < 0)
+		return !is_to_be_ignored(info);
 	if (reached_program(info, pid))
 		return false;
 	if (supervisor->asked_ns && now - supervisor->asked_ns > same_request_ns)
@@ -88,7 +100,7 @@ static enum supervise_event take_signal(struct supervisor *supervisor, pid_t pid
 		return SUPERVISE_OTHER;
 	switch (info.ssi_signo) {
 	case SIGCHLD:
-		return has_ended(supervisor, pid) ? SUPERVISE_ENDED : SUPERVISE_OTHER;
+		return pid > 0 && has_ended(supervisor, pid) ? SUPERVISE_ENDED : SUPERVISE_OTHER;
 	case SIGUSR1:
 		return SUPERVISE_COMMIT;
 	default:

@@ -44,7 +44,8 @@ int supervise_begin(struct supervisor *supervisor, struct error *err);
 /* Signals stay blocked: launch_restore_signals() brings back what was. */
 void supervise_end(struct supervisor *supervisor);
 
-/* other_fd: -1 for none. */
+/* pid: -1 for processes that are not our children: then SUPERVISE_LEAVE is what a signal asks for,
+ * and they do not hear of it.  other_fd: -1 for none. */
 enum supervise_event supervise_wait(struct supervisor *supervisor, pid_t pid, int other_fd);
 
 #endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include "object/proc_maps.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+int proc_maps_open(struct proc_maps *maps, pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	*maps = (struct proc_maps){ .file = fopen(path, "re") };
+	return maps->file ? 0 : -errno;
+}
+
+static bool parse(char *line, struct proc_mapping *mapping)
+{
+	char rights[5];
+	int path = 0;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
+		   &mapping->start, &mapping->end, rights, &mapping->pgoff, &mapping->device_major,
+		   &mapping->device_minor, &mapping->inode, &path) < 7 ||
+	    !path)
+		return false;
+	mapping->executable = strchr(rights, 'x');
+	line[strcspn(line, "\n")] = '\0';
+	mapping->path = line + path;
+	return true;
+}
+
+bool proc_maps_next(struct proc_maps *maps, struct proc_mapping *mapping)
+{
+	while (maps->file && getline(&maps->line, &maps->room, maps->file) > 0)
+		if (parse(maps->line, mapping))
+			return true;
+	return false;
+}
+
+void proc_maps_close(struct proc_maps *maps)
+{
+	free(maps->line);
+	if (maps->file)
+		fclose(maps->file);
+	*maps = (struct proc_maps){ 0 };
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/attached.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "object/proc_maps.h"
+
+enum {
+	LOOKS_MAX = 100, /* a program that starts threads without end is never at rest */
+};
+
+enum {
+	OWN = 1,
+	OWN_CLOSED, /* they were inherited too */
+};
+
+/* --- events -----------------------------------------------------------------------------------*/
+
+/* It may end meanwhile: then there is nothing to open. */
+static int open_thread(struct attached *attached, pid_t tid, struct events *events,
+		       struct error *err)
+{
+	struct error error = ERROR_INIT;
+	int ret = events_add(events, tid, &error);
+
+	if (ret == -ESRCH)
+		return 0;
+	if (ret < 0)
+		*err = error;
+	else
+		map_set(&attached->threads, (uint64_t)tid, OWN);
+	return ret;
+}
+
+/* How many there were that had no events; negative: a failure. */
+static int open_new(struct attached *attached, pid_t pid, struct events *events, struct error *err)
+{
+	struct attach_threads threads = { 0 };
+	int ret = 0, nr = 0;
+
+	attach_threads(pid, &threads);
+	for (size_t i = 0; i < threads.nr && ret >= 0; i++) {
+		if (map_find(&attached->threads, (uint64_t)threads.at[i]))
+			continue;
+		ret = open_thread(attached, threads.at[i], events, err);
+		nr++;
+	}
+	vec_free(&threads);
+	return ret < 0 ? ret : nr;
+}
+
+static int open_all(struct attached *attached, pid_t pid, struct events *events, struct error *err)
+{
+	int ret = 1, looks = 0;
+
+	while (ret > 0 && looks++ < LOOKS_MAX)
+		ret = open_new(attached, pid, events, err);
+	log_debug(LOG_TARGET, "pid %d: looked for threads %d times", (int)pid, looks);
+	return ret;
+}
+
+int attached_open_threads(struct attached *attached, const struct attach *attach,
+			  struct events *events, struct error *err)
+{
+	int ret = 0;
+
+	map_set(&attached->threads, (uint64_t)attach->at[0].thread, OWN);
+	for (size_t i = 0; i < attach->nr && ret >= 0; i++)
+		ret = open_all(attached, attach->at[i].pid, events, err);
+	return ret < 0 ? ret : 0;
+}
+
+void attached_release(struct attached *attached)
+{
+	map_release(&attached->threads);
+}
+
+bool attached_counts(struct attached *attached, struct events *events, pid_t root, pid_t tid)
+{
+	const uint64_t *own = map_find(&attached->threads, (uint64_t)root);
+
+	if (own && *own == OWN_CLOSED)
+		return false;
+	if (root == tid)
+		return true;
+	own = map_find(&attached->threads, (uint64_t)tid);
+	if (own && *own == OWN) {
+		log_debug(LOG_TARGET, "thread %d had inherited events of %d", (int)tid, (int)root);
+		events_remove(events, tid);
+		map_set(&attached->threads, (uint64_t)tid, OWN_CLOSED);
+	}
+	return true;
+}
+
+void attached_ended(struct attached *attached, pid_t tid)
+{
+	const uint64_t *own = map_find(&attached->threads, (uint64_t)tid);
+
+	if (own && *own == OWN)
+		map_remove(&attached->threads, (uint64_t)tid);
+}
+
+/* --- what was there before --------------------------------------------------------------------*/
+
+static void tell_threads(struct processes *processes, pid_t pid, uint64_t now_ns)
+{
+	struct attach_threads threads = { 0 };
+
+	attach_threads(pid, &threads);
+	vec_each(&threads, tid)
+	{
+		char path[64], name[64] = "";
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", (int)pid, (int)*tid);
+		file = fopen(path, "re");
+		if (file && fgets(name, sizeof(name), file)) {
+			name[strcspn(name, "\n")] = '\0';
+			processes_rename(processes, now_ns, pid, *tid, name);
+		}
+		if (file)
+			fclose(file);
+	}
+	vec_free(&threads);
+}
+
+static void tell_mappings(struct process *process, pid_t thread, struct modules *modules)
+{
+	struct proc_mapping mapping;
+	struct proc_maps maps;
+
+	proc_maps_open(&maps, thread);
+	while (proc_maps_next(&maps, &mapping)) {
+		if (!mapping.executable)
+			continue;
+		space_map(&process->space, mapping.start, mapping.end, mapping.pgoff,
+			  module_get(modules, &(struct module_request){
+						      .path = mapping.path,
+						      .pid = thread,
+						      .start = mapping.start,
+						      .end = mapping.end,
+						      .device_major = mapping.device_major,
+						      .device_minor = mapping.device_minor,
+						      .inode = mapping.inode,
+					      }));
+	}
+	proc_maps_close(&maps);
+}
+
+void attached_tell(const struct attach *attach, struct modules *modules,
+		   struct processes *processes, uint64_t now_ns)
+{
+	vec_each(attach, at)
+	{
+		struct image_facts facts;
+		struct process *process;
+
+		image_facts_read(&facts, at->thread, NULL);
+		process = processes_attach(processes, at->pid, &facts, now_ns);
+		image_facts_release(&facts);
+		tell_threads(processes, at->pid, now_ns);
+		tell_mappings(process, at->thread, modules);
+	}
+}

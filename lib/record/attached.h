@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attached - the start of a recording of what runs already.
+ *
+ *	struct attached attached = { 0 };
+ *
+ *	attached_open_threads(&attached, &processes_to_attach, events, &err);
+ *	... rings ...
+ *	events_start_side(events);
+ *	attached_tell(&attach, &modules, processes, now_ns);	// what was there before
+ *	events_start(events);
+ *	if (attached_counts(&attached, events, root, tid))
+ *		use(sample);
+ *	attached_release(&attached);
+ *
+ * What a thread starts inherits its events, but each thread there is needs events of its own. While
+ * they are opened new ones may start, and one found by looking again may have inherited events or
+ * not: nothing tells.  So it gets its own as well, and should one of its samples come from
+ *inherited ones then its own are closed: nothing is missed, and nothing counts twice but for that
+ *moment.
+ */
+#ifndef RECORD_ATTACHED_H
+#define RECORD_ATTACHED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "object/module.h"
+#include "record/events/events.h"
+#include "record/processes.h"
+#include "record/target/attach.h"
+
+struct attached {
+	struct map threads; /* tid to what became of its own events */
+};
+
+/* The events of the first process are open already. */
+int attached_open_threads(struct attached *attached, const struct attach *attach,
+			  struct events *events, struct error *err);
+void attached_release(struct attached *attached);
+
+/* Programs, threads and mappings that nobody will tell of any more. */
+void attached_tell(const struct attach *attach, struct modules *modules,
+		   struct processes *processes, uint64_t now_ns);
+
+/* Whether a sample of this thread counts, by events opened at `root`. */
+bool attached_counts(struct attached *attached, struct events *events, pid_t root, pid_t tid);
+/* Its tid may be used again. */
+void attached_ended(struct attached *attached, pid_t tid);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/target/attach.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+
+#define KERNEL_THREAD 0x00200000 /* PF_KTHREAD of the kernel's sched.h */
+
+/* What /proc says of a process. */
+struct state {
+	pid_t pid; /* of the process that the thread belongs to */
+	char name[64];
+	char letter;
+	unsigned int flags;
+	uid_t uid;
+};
+
+/* The name may contain anything, parentheses too. */
+static bool parse_stat(struct state *state, char *text)
+{
+	char *name = strchr(text, '('), *end = strrchr(text, ')');
+
+	if (!name || !end)
+		return false;
+	*end = '\0';
+	snprintf(state->name, sizeof(state->name), "%s", name + 1);
+	return sscanf(end + 1, " %c %*d %*d %*d %*d %*d %u", &state->letter, &state->flags) == 2;
+}
+
+static bool read_file(pid_t pid, const char *name, char *text, size_t size)
+{
+	char path[64];
+	FILE *file;
+	size_t nr;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	file = fopen(path, "re");
+	nr = file ? fread(text, 1, size - 1, file) : 0;
+	text[nr] = '\0';
+	if (file)
+		fclose(file);
+	return nr;
+}
+
+static bool read_state(struct state *state, pid_t pid)
+{
+	char text[4096], path[32];
+	const char *tgid;
+	struct stat st;
+
+	*state = (struct state){ .pid = pid };
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	if (stat(path, &st) < 0 || !read_file(pid, "stat", text, sizeof(text)) ||
+	    !parse_stat(state, text))
+		return false;
+	state->uid = st.st_uid;
+	if (read_file(pid, "status", text, sizeof(text)) && (tgid = strstr(text, "\nTgid:")))
+		sscanf(tgid, "\nTgid: %d", &state->pid);
+	return true;
+}
+
+/* perf asks the kernel for the same right as who opens this file does. */
+static int check_right(const struct state *state, pid_t thread, struct error *err)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)thread);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
+	if (errno != EACCES && errno != EPERM)
+		return error_errno(err, errno, "read %s", path);
+	if (state->uid != geteuid()) {
+		error_set(err, ERR_REFUSED, "process %d (%s) belongs to uid %u, you are uid %u",
+			  (int)state->pid, state->name, (unsigned int)state->uid,
+			  (unsigned int)geteuid());
+		return error_hint(err, "perf and ptrace let users look at their own processes "
+				       "only: run cprof as root or as that user");
+	}
+	error_set(err, ERR_REFUSED,
+		  "process %d (%s) is yours, but shielded: it is set-uid, has capabilities or "
+		  "asked for it (PR_SET_DUMPABLE)",
+		  (int)state->pid, state->name);
+	return error_hint(err, "perf and ptrace let only root look at such a process");
+}
+
+static bool is_alive(const struct state *state)
+{
+	return state->letter != 'Z' && state->letter != 'X';
+}
+
+/* 0: none. */
+static pid_t find_living_thread(pid_t pid)
+{
+	struct attach_threads threads = { 0 };
+	struct state state;
+	pid_t found = 0;
+
+	attach_threads(pid, &threads);
+	for (size_t i = 0; i < threads.nr && !found; i++)
+		if (read_state(&state, threads.at[i]) && is_alive(&state))
+			found = threads.at[i];
+	vec_free(&threads);
+	return found;
+}
+
+/* thread: a living one. */
+static int check(const struct state *state, pid_t thread, struct error *err)
+{
+	if (state->flags & KERNEL_THREAD) {
+		error_set(err, ERR_UNSUPPORTED, "%d (%s) is a thread of the kernel, not a program",
+			  (int)state->pid, state->name);
+		return error_hint(err, "`perf record -a` can sample the kernel's own threads");
+	}
+	if (!thread)
+		return error_set(err, -ESRCH, "process %d (%s) has ended already", (int)state->pid,
+				 state->name);
+	return check_right(state, thread, err);
+}
+
+static bool is_there(const struct attach *attach, pid_t pid)
+{
+	vec_each(attach, process) if (process->pid == pid) return true;
+	return false;
+}
+
+static int no_process(pid_t pid, struct error *err)
+{
+	error_set(err, -ESRCH, "there is no process %d", (int)pid);
+	return error_hint(err, "`pgrep -a NAME` shows the pids of a program");
+}
+
+static int add(struct attach *attach, pid_t pid, struct error *err)
+{
+	struct state state;
+	pid_t thread;
+	int fd, ret;
+
+	if (!read_state(&state, pid))
+		return no_process(pid, err);
+	if (is_there(attach, state.pid))
+		return 0;
+	thread = find_living_thread(state.pid);
+	ret = check(&state, thread, err);
+	if (ret < 0)
+		return ret;
+	fd = (int)syscall(SYS_pidfd_open, state.pid, 0);
+	if (fd < 0 && errno == ESRCH)
+		return no_process(pid, err);
+	if (fd < 0)
+		return error_errno(err, errno, "watch process %d", (int)state.pid);
+	vec_push(attach, (struct attach_process){ state.pid, thread, fd });
+	return 0;
+}
+
+int attach_open(struct attach *attach, const pid_t *pids, size_t nr, struct error *err)
+{
+	int ret = 0;
+
+	*attach = (struct attach){ 0 };
+	for (size_t i = 0; i < nr && ret >= 0; i++)
+		ret = add(attach, pids[i], err);
+	if (ret < 0)
+		attach_close(attach);
+	return ret;
+}
+
+void attach_close(struct attach *attach)
+{
+	vec_each(attach, process) close(process->fd);
+	vec_free(attach);
+}
+
+void attach_threads(pid_t pid, struct attach_threads *threads)
+{
+	char path[64];
+	const struct dirent *entry;
+	DIR *folder;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	folder = opendir(path);
+	while (folder && (entry = readdir(folder)))
+		if (entry->d_name[0] != '.')
+			vec_push(threads, (pid_t)atoi(entry->d_name));
+	if (folder)
+		closedir(folder);
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+/*
+ * relay CHAINS [MS]: as many chains of threads as asked for, each thread of which computes for about a
+ * millisecond, starts the next one of its chain and ends: threads come and go all the time.  Ends
+ * after MS milliseconds (60 s).
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile uint64_t sink;
+static double end_s;
+
+static double now_s(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec + now.tv_nsec / 1e9;
+}
+
+static __attribute__((noinline)) void compute(void)
+{
+	while (now_s(CLOCK_THREAD_CPUTIME_ID) < 1e-3)
+		for (int i = 0; i < 1000; i++)
+			sink = sink * 3 + (uint64_t)i;
+}
+
+static void start(void);
+
+static void *run(void *unused)
+{
+	compute();
+	if (now_s(CLOCK_MONOTONIC) < end_s)
+		start();
+	return unused;
+}
+
+static void start(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, run, NULL);
+	pthread_detach(thread);
+}
+
+int main(int argc, char **argv)
+{
+	end_s = now_s(CLOCK_MONOTONIC) + (argc > 2 ? atoi(argv[2]) : 60000) / 1e3;
+	for (int i = argc > 1 ? atoi(argv[1]) : 1; i--;)
+		start();
+	printf("ready\n");
+	fflush(stdout);
+	while (now_s(CLOCK_MONOTONIC) < end_s)
+		usleep(10000);
+	return 0;
+}
