@@ -149,10 +149,10 @@ def tell_apart(run, program, exits, end):
     if of_program:
         run.program_cpu_s = sum(exit.cpu_s for exit in of_program)
         run.program_rss = max(exit.rss_bytes for exit in of_program)
+        run.after_exit_s = max(0.0, end - max(exit.time_s for exit in of_program))
     if of_program and of_profiler:
         run.profiler_cpu_s = max(0.0, run.cpu_s - run.program_cpu_s)
         run.profiler_rss = max(exit.rss_bytes for exit in of_profiler)
-        run.after_exit_s = max(0.0, end - max(exit.time_s for exit in of_program))
 
 
 def set_walls(run, load_s):
