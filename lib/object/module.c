@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,9 @@
 #include "object/vdso.h"
 
 enum { RESERVED_FILES = 8 };
+
+/* The kernel appends this to the name of a file that was unlinked. */
+static const char deleted_mark[] = " (deleted)";
 
 /* --- which file it is ---------------------------------------------------------- */
 
@@ -170,6 +174,22 @@ static bool try_map_files(struct attempt *attempt)
 	return try_path(attempt, path, true);
 }
 
+/* For whom map_files is forbidden: the program itself, even when its file is gone. */
+static bool try_exe(struct attempt *attempt)
+{
+	const struct module_request *request = attempt->request;
+	size_t length = strlen(attempt->module->path);
+	char link[32], target[PATH_MAX];
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)request->pid);
+	ssize_t nr = request->pid ? readlink(link, target, sizeof(target) - 1) : -1;
+	if (nr < (ssize_t)length || memcmp(target, attempt->module->path, length) != 0)
+		return false;
+	target[nr] = '\0';
+	return (!target[length] || !strcmp(target + length, deleted_mark)) &&
+	       try_path(attempt, link, false);
+}
+
 static char *path_in_root(const struct module_request *request, const char *path)
 {
 	return xasprintf("/proc/%d/root%s", (int)request->pid, path);
@@ -224,13 +244,12 @@ static void explain(const struct attempt *attempt)
 		set_reason(module, MODULE_UNREADABLE, strerror(error));
 }
 
-/* The kernel appends this to the name of a file that was unlinked before it was mapped. */
+/* Of a file that was unlinked before it was mapped. */
 static void strip_deleted(char *path)
 {
-	static const char mark[] = " (deleted)";
-	size_t length = strlen(path), mark_length = strlen(mark);
+	size_t length = strlen(path), mark_length = strlen(deleted_mark);
 
-	if (length > mark_length && !strcmp(path + length - mark_length, mark) &&
+	if (length > mark_length && !strcmp(path + length - mark_length, deleted_mark) &&
 	    access(path, F_OK))
 		path[length - mark_length] = '\0';
 }
@@ -239,7 +258,7 @@ static void open_file(struct module *module, const struct module_request *reques
 {
 	struct attempt attempt = { .module = module, .request = request, .error = ENOENT };
 
-	if (try_map_files(&attempt) || try_root(&attempt) ||
+	if (try_map_files(&attempt) || try_exe(&attempt) || try_root(&attempt) ||
 	    try_path(&attempt, module->path, false))
 		compare_with_path(module, request);
 	else

@@ -83,3 +83,65 @@ def test_a_pid_namespace_under_our_proc_is_no_obstacle(runner, record, programs,
     profile = record("unshare", "-pf", programs / "burn", 10, status=3)
     assert ("burn", 1) in [(path.rsplit("/", 1)[-1], tracked)
                            for path, tracked in profile.sql("SELECT executable, tracked FROM process")]
+
+
+# --- files that go away ---------------------------------------------------------------------------
+
+SIDES = pytest.mark.parametrize("options", [[], ["--cpu=off"]], ids=["both", "heap"])
+
+
+def check_vanished(profile):
+    """Names from the file that ran, as the side that is on saw it."""
+    report = profile.report()
+    if report["cpu"]["event"]:
+        [work] = [f for f in report["cpu"]["functions"] if f["name"] == "work"]
+        assert work["self"] > 0.5 and work["file"].endswith("vanish.c")
+    if report["heap"]["tracked"]:
+        [site] = report["heap"]["sites"]
+        assert site["stack"] == ["main", "forget", "malloc"] and site["live_bytes"] == 1234
+    assert report["cpu"]["event"] or report["heap"]["tracked"]
+    return {f["name"] for f in report["cpu"].get("functions") or []}
+
+
+@SIDES
+def test_a_program_that_removes_itself_keeps_its_names(options, record, runner, programs):
+    check_vanished(record(shutil.copy(programs / "vanish", runner.folder), options=options))
+    assert not (runner.folder / "vanish").exists()
+
+
+@SIDES
+def test_a_program_replaced_while_it_runs_keeps_its_names(options, record, runner, programs):
+    other = shutil.copy(programs / "burn", runner.folder / "other")
+    names = check_vanished(record(shutil.copy(programs / "vanish", runner.folder), other, options=options))
+    assert not other.exists() and not names & {"seventy", "thirty"}
+
+
+@SIDES
+def test_both_hold_for_an_ordinary_user(options, nobody, programs):
+    """Who may not look into /proc/PID/map_files."""
+    for other in ([], [shutil.copy(programs / "burn", nobody.folder / "other")]):
+        program = shutil.copy(programs / "vanish", nobody.folder / "vanish")
+        check_vanished(nobody.record(program, *other, options=options))
+
+
+def test_names_are_kept_when_the_file_is_rebuilt_afterwards(record, run, runner, programs):
+    """Symbolized again, the build id tells that another file is there."""
+    program = shutil.copy(programs / "burn", runner.folder)
+    profile = record(program, 200, options=["--heap=off"], status=3)
+    shutil.copy(programs / "vanish", program)
+    result = run("symbolize", profile.path)
+    assert result.returncode == 0, result.stderr
+    names = {f["name"] for f in profile.report()["cpu"]["functions"] if f["module"] == "burn"}
+    assert {"seventy", "thirty"} <= names and "work" not in names
+
+
+def test_a_program_in_a_mount_namespace_of_its_own_is_named(record, runner, programs, need):
+    """What it ran is nowhere to be seen from here, then or later."""
+    need.root()
+    can_unshare(runner, "-m")
+    (runner.folder / "hidden").mkdir()
+    script = 'mount -t tmpfs none hidden && cp "$1" hidden/inner && hidden/inner 300; exit $?'
+    profile = record("unshare", "-m", "sh", "-c", script, "sh", programs / "burn", status=3)
+    assert not (runner.folder / "hidden" / "inner").exists()
+    functions = {f["name"]: f for f in profile.report()["cpu"]["functions"]}
+    assert functions["seventy"]["module"] == "inner" and functions["seventy"]["file"].endswith("burn.c")

@@ -51,7 +51,7 @@ static void say_totals(struct page *page, const struct cpu *cpu)
 	if (!cpu->ipc.absent)
 		page_phrase(page, "IPC %s", units_ratio(cpu->ipc.value).text);
 	if (cpu->user_only)
-		page_phrase(page, "without the kernel");
+		page_phrase(page, "without the kernel (kernel.perf_event_paranoid)");
 	page_end(page);
 }
 
