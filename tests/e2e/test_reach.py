@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What is recorded of programs that are unusual to start, to find or to name."""
 
+import json
+import os
+import re
 import shutil
 import subprocess
 
@@ -8,6 +11,9 @@ import pytest
 
 
 # --- what can be run at all ----------------------------------------------------------------------
+
+HOSTILE = b"\033[31mx y\n\007\xc2\x9b\xff"
+
 
 @pytest.mark.parametrize("command", ["record", "stat"])
 @pytest.mark.parametrize("way", ["path", "PATH"])
@@ -37,11 +43,20 @@ def why_untracked(profile, program):
     return reason
 
 
-@pytest.mark.parametrize("options", [[], ["--cpu=off"]], ids=["cpu", "no cpu"])
-def test_a_static_executable(options, record, programs):
-    profile = record(programs / "static", options=options)
+def test_a_static_executable_without_the_cpu_side(record, programs):
+    profile = record(programs / "static", options=["--cpu=off"])
     assert "static executable" in why_untracked(profile, "static")
     assert "static executable" in profile.report()["heap"]["reason"]
+
+
+def test_a_program_with_capabilities(nobody, programs, need):
+    need.root()
+    program = nobody.folder / "burn"
+    shutil.copy(programs / "burn", program)
+    if subprocess.run([need.tool("setcap"), "cap_net_raw+ep", program], capture_output=True).returncode:
+        pytest.skip("setcap is refused here")
+    profile = nobody.record(program, 100, status=3)
+    assert "capabilities" in profile.report()["heap"]["reason"]
 
 
 def test_a_root_without_the_shim(need, runner, record, programs):
@@ -145,3 +160,106 @@ def test_a_program_in_a_mount_namespace_of_its_own_is_named(record, runner, prog
     assert not (runner.folder / "hidden" / "inner").exists()
     functions = {f["name"]: f for f in profile.report()["cpu"]["functions"]}
     assert functions["seventy"]["module"] == "inner" and functions["seventy"]["file"].endswith("burn.c")
+
+
+# --- names -----------------------------------------------------------------------------------------
+
+HOSTILE_SOURCE = r"""
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+static volatile double sink;
+static void *volatile kept;
+__attribute__((noinline)) void NAME_OF_THE_WORK(void) { for (long i = 0; i < 300000; i++) sink += i; }
+__attribute__((noinline)) void NAME_OF_THE_LEAK(void) { kept = malloc(77); memset(kept, 1, 77); }
+int main(void)
+{
+	struct timespec used;
+	prctl(PR_SET_NAME, "\033]0;x\007\n\377");
+	NAME_OF_THE_LEAK();
+	do {
+		NAME_OF_THE_WORK();
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	} while (used.tv_nsec < 150000000 && !used.tv_sec);
+	return 5;
+}
+"""
+
+
+def build_hostile(folder):
+    """A program with escape sequences and bytes that are no UTF-8 in its path, its source's and its functions' names."""
+    home = os.fsencode(folder) + b"/" + HOSTILE
+    os.mkdir(home)
+    source, program = home + b"/" + HOSTILE + b".c", home + b"/p" + HOSTILE
+    with open(source, "w") as file:
+        file.write(HOSTILE_SOURCE)
+    subprocess.run([b"gcc", b"-O2", b"-g", b"-o", program, source], check=True)
+    with open(program, "r+b") as file:
+        binary = file.read().replace(b"NAME_OF_THE_WORK", b"work\033[2J\007\n\xff\xc2\x9b!")
+        binary = binary.replace(b"NAME_OF_THE_LEAK", b"leak\033]0;x\007\xfe\xfd!!")
+        file.seek(0)
+        file.write(binary)
+    return program
+
+
+def test_hostile_names_cannot_command_the_terminal(cprof, runner, need):
+    need.tool("gcc")
+    program = build_hostile(runner.folder)
+    output = os.fsencode(runner.folder) + b"/profile" + HOSTILE
+    result = runner.run(cprof, "record", "-o", os.fsdecode(output), os.fsdecode(program), os.fsdecode(HOSTILE), text=False)
+    assert result.returncode == 5 and result.stdout == b""
+    texts = [result.stderr]
+    views = runner.run(cprof, "report", "no-such-view").stderr.split("views are: ")[1].strip().split(", ")
+    for view in views:
+        result = runner.run(cprof, "report", view, os.fsdecode(output), text=False)
+        assert result.returncode == 0 and result.stderr == b"", (view, result.stderr)
+        texts.append(result.stdout)
+    for text in texts:
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", text.decode()), text
+    assert {"summary", "functions", "heap"} <= set(views)
+    assert any(b"work\\x1b[2J\\x07\\n" in text for text in texts) and any(b"leak\\x1b]0;x" in text for text in texts)
+    report = json.loads(runner.run(cprof, "report", "--json", os.fsdecode(output)).stdout)
+    assert report["command"][1].startswith("\033[31mx y\n") and report["complete"]
+    assert [f for f in report["cpu"]["functions"] if f["name"].startswith("work\033[2J\007\n") and f["self"] > 0.5]
+
+
+@pytest.mark.parametrize("name", ["with space", "line\nbreak", "'quoted' \"twice\"", "$(false)", "-q", "caf\udce9"])
+def test_a_program_of_any_name_is_run_and_named(name, record, runner, programs):
+    (runner.folder / name).symlink_to(programs / "burn")
+    profile = record(f"./{name}", 50, status=3)
+    assert profile.stdout == "done\n"
+    report = profile.report()
+    assert report["command"] == [f"./{name}".replace("\udce9", "\ufffd"), "50"]
+    assert {"seventy", "thirty"} <= {f["name"] for f in report["cpu"]["functions"]}
+
+
+def test_a_script_whose_interpreter_is_a_script(record, runner):
+    (runner.folder / "inner").write_text("#!/bin/sh\necho inner \"$@\"\nexec /bin/sh \"$@\"\n")
+    (runner.folder / "outer").write_text(f"#!{runner.folder}/inner -e\necho outer $1\nfalse\necho not reached\n")
+    for name in ("inner", "outer"):
+        (runner.folder / name).chmod(0o755)
+    profile = record("./outer", "a b", status=1)
+    assert profile.stdout == f"inner -e ./outer a b\nouter a b\n"
+    assert profile.report()["heap"]["tracked"] is True
+
+
+# --- code that is in no file -----------------------------------------------------------------------
+
+def test_code_of_the_vdso_is_named(record, runner, need):
+    need.tool("gcc")
+    (runner.folder / "clock.c").write_text(
+        "#include <time.h>\nint main(void)\n{\n\tstruct timespec t, used;\n\tdo {\n"
+        "\t\tfor (int i = 0; i < 1000; i++)\n\t\t\tclock_gettime(CLOCK_MONOTONIC, &t);\n"
+        "\t\tclock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);\n"
+        "\t} while (used.tv_nsec < 300000000 && !used.tv_sec);\n\treturn 0;\n}\n")
+    assert runner.run("gcc", "-O2", "-g", "-o", "clock", "clock.c").returncode == 0
+    functions = record("./clock", options=["--heap=off"]).report()["cpu"]["functions"]
+    inside = [f for f in functions if f["module"] == "[vdso]"]
+    if sum(f["self"] for f in inside) < 0.2:
+        pytest.skip("the clock is read by a system call here")
+    assert any(f["name"] in ("clock_gettime", "__vdso_clock_gettime", "__kernel_clock_gettime") and f["total"] > 0.2
+               for f in inside), inside
+    [main] = [f for f in functions if f["name"] == "main"]
+    assert main["total"] > 0.8  # found from inside the vDSO
