@@ -16,9 +16,19 @@ LIBDIR  ?= $(PREFIX)/lib/cprof
 MANDIR  ?= $(PREFIX)/share/man
 
 # --- configuration: DEBUG=1, SAN=address,undefined, WERROR=1, V=1 -----------
+# CROSS=aarch64-linux-gnu- SYSROOT=dir builds for another machine (see scripts/arm64-vm/setup).
+ifneq ($(CROSS),)
+target     := $(if $(SYSROOT),--sysroot=$(abspath $(SYSROOT)))
+CC         := $(CROSS)gcc $(target)
+CXX        := $(CROSS)g++ $(target)
+AR         := $(CROSS)ar
+PKG_CONFIG := PKG_CONFIG_SYSROOT_DIR=$(abspath $(SYSROOT)) \
+	PKG_CONFIG_LIBDIR=$(abspath $(SYSROOT))/usr/lib/$(CROSS:-=)/pkgconfig pkg-config
+endif
+
 comma  := ,
 CONFIG := $(if $(SAN),san-$(subst $(comma),-,$(SAN)),$(if $(DEBUG),debug,release))
-O      ?= build/$(CONFIG)
+O      ?= build/$(CROSS)$(CONFIG)
 
 WARN := -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes \
 	-Wold-style-definition -Wwrite-strings -Wvla -Wformat=2 -Wundef
@@ -34,7 +44,7 @@ pkgs      := libdw libelf sqlite3 jansson
 deps_cflags := $(shell $(PKG_CONFIG) --cflags $(pkgs) 2>/dev/null)
 deps_libs   := $(or $(shell $(PKG_CONFIG) --libs $(pkgs) 2>/dev/null),-ldw -lelf -lsqlite3 -ljansson) \
 	-liberty -lm
-ifneq ($(wildcard /usr/include/perfmon/pfmlib.h),)
+ifneq ($(wildcard $(SYSROOT)/usr/include/perfmon/pfmlib.h),)
 deps_cflags += -DHAVE_PFM
 deps_libs   += -lpfm
 endif
@@ -109,11 +119,11 @@ program_flags = $(shell sed -n 's,^// PFLAGS: ,,p' $<)
 $(O)/programs/%: tests/programs/%.c
 	$(call say,PROG)
 	$(Q)mkdir -p $(@D)
-	$(Q)gcc -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls -o $@ $< -pthread $(program_flags)
+	$(Q)$(CROSS)gcc $(target) -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls -o $@ $< -pthread $(program_flags)
 $(O)/programs/%: tests/programs/%.cc
 	$(call say,PROG)
 	$(Q)mkdir -p $(@D)
-	$(Q)g++ -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls -o $@ $< -pthread $(program_flags)
+	$(Q)$(CROSS)g++ $(target) -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls -o $@ $< -pthread $(program_flags)
 $(O)/programs/%: tests/programs/%.rs
 	$(call say,PROG)
 	$(Q)mkdir -p $(@D)
