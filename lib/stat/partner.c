@@ -22,12 +22,20 @@ static const struct {
 	{ "-prefetch-misses", "-prefetches" },
 };
 
-/* Modifiers are what follows a colon; names with slashes are of one PMU and have no partners. */
+/* ":u" of "cycles:u": what follows a colon. */
 static const char *modifiers_of(const char *name)
 {
 	const char *colon = strchr(name, ':');
 
 	return colon ? colon : name + strlen(name);
+}
+
+/* "u" of "cpu/event=1/u" and of "cpu/event=1/:u". */
+static const char *modifiers_of_pmu(const char *name)
+{
+	const char *modifiers = strrchr(name, '/') + 1;
+
+	return *modifiers == ':' ? modifiers + 1 : modifiers;
 }
 
 static char *by_end(const char *name, size_t length)
@@ -56,5 +64,10 @@ char *partner_of(const char *name)
 
 char *partner_instructions(const char *name)
 {
-	return xasprintf("instructions%s", modifiers_of(name));
+	const char *modifiers;
+
+	if (!strchr(name, '/'))
+		return xasprintf("instructions%s", modifiers_of(name));
+	modifiers = modifiers_of_pmu(name);
+	return xasprintf("instructions%s%s", *modifiers ? ":" : "", modifiers);
 }

@@ -153,7 +153,7 @@ static void print_row(struct columns columns, const struct stat_event *event, FI
 		fprintf(out, "%*s", COVERAGE_WIDTH,
 			scaled ? units_percent(event->coverage).text : "");
 	if (note.length)
-		fprintf(out, "  %-*s%s\n", NAME_WIDTH, event->name, note.text);
+		fprintf(out, "  %-*s %s\n", NAME_WIDTH - 1, event->name, note.text);
 	else
 		fprintf(out, "  %s\n", event->name);
 }

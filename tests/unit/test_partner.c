@@ -24,12 +24,25 @@ Test(partner, misses_go_by_what_they_missed_in)
 
 Test(partner, has_the_same_modifiers)
 {
-	char *instructions = partner_instructions("cache-misses:u");
-
 	cr_expect(eq(str, partner("instructions:k"), "cycles:k"));
 	cr_expect(eq(str, partner("dTLB-store-misses:u"), "dTLB-stores:u"));
-	cr_expect(eq(str, instructions, "instructions:u"));
-	free(instructions);
+}
+
+static const char *instructions(const char *name)
+{
+	static char *last;
+
+	free(last);
+	return last = partner_instructions(name);
+}
+
+Test(partner, instructions_are_of_the_same_code)
+{
+	cr_expect(eq(str, instructions("page-faults"), "instructions"));
+	cr_expect(eq(str, instructions("cache-misses:u"), "instructions:u"));
+	cr_expect(eq(str, instructions("cpu/event=1,umask=2/"), "instructions"));
+	cr_expect(eq(str, instructions("cpu/event=1/k"), "instructions:k"));
+	cr_expect(eq(str, instructions("cpu/event=1/:u"), "instructions:u"));
 }
 
 Test(partner, many_events_have_none)
