@@ -197,8 +197,10 @@ def build_hostile(folder):
         file.write(HOSTILE_SOURCE)
     subprocess.run([b"gcc", b"-O2", b"-g", b"-o", program, source], check=True)
     with open(program, "r+b") as file:
-        binary = file.read().replace(b"NAME_OF_THE_WORK", b"work\033[2J\007\n\xff\xc2\x9b!")
-        binary = binary.replace(b"NAME_OF_THE_LEAK", b"leak\033]0;x\007\xfe\xfd!!")
+        binary = file.read()
+        for name, hostile in ((b"NAME_OF_THE_WORK", b"work\033[2J\007\n\xff\xc2\x9b"),
+                              (b"NAME_OF_THE_LEAK", b"leak\033]0;x\007\xfe\xfd")):
+            binary = binary.replace(name, hostile.ljust(len(name), b"!"))
         file.seek(0)
         file.write(binary)
     return program
