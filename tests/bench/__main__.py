@@ -17,9 +17,9 @@ from statistics import median
 from measure import Meter
 from parts import PARTS
 from profilers import cprof_path
-from progress import progress
 from recording import Campaign
 from results import CSV_HEADER, csv_rows, print_table
+from rounds import progress
 
 NOISY_CORES = 0.3     # of other processes: figures are off by more than a few percent
 VERSIONS = ([cprof_path(), "--version"], ["perf", "--version"], ["heaptrack", "--version"], ["valgrind", "--version"])

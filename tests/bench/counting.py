@@ -5,44 +5,37 @@ import shutil
 
 from measure import Command
 from profilers import cprof_path
-from progress import progress
-from recording import last_line
-from results import Group
+from results import Column, Group
+from rounds import in_turn, try_run
 
 PROGRAM = "/bin/true"
-ALONE = "a shell's loop"
+LOOP = "a shell's loop"
+
+COLUMNS = (Column("wall_s", "wall", "s", ratio=True), Column("cpu_s", "CPU", "s", ratio=True))
 
 
 def counters(times):
-    """Variant -> command and the program that it needs."""
-    cprof = cprof_path()
     return {
-        ALONE: (["sh", "-c", f"for i in $(seq {times}); do {PROGRAM}; done"], "sh"),
-        "cprof stat": ([cprof, "stat", "-r", str(times), PROGRAM], cprof),
-        "perf stat": (["perf", "stat", "-r", str(times), PROGRAM], "perf"),
-        "hyperfine": (["hyperfine", "-N", "--style", "basic", "--runs", str(times), PROGRAM], "hyperfine"),
+        LOOP: ["sh", "-c", f"for i in $(seq {times}); do {PROGRAM}; done"],
+        "cprof stat": [cprof_path(), "stat", "-r", str(times), PROGRAM],
+        "perf stat": ["perf", "stat", "-r", str(times), PROGRAM],
+        "hyperfine": ["hyperfine", "-N", "--style", "basic", "--runs", str(times), PROGRAM],
     }
 
 
 def measure(bench):
     times = 5 if bench.quick else 50
     commands = counters(times)
-    group = Group(PROGRAM, f"{times} times, for one", base=ALONE)
-    for variant, (_, needs) in commands.items():
-        if not shutil.which(needs):
-            group.refuse(variant, f"not installed: {needs}")
-    for _ in range(bench.runs):
-        for variant, (command, _) in commands.items():
-            if variant not in group.notes:
-                progress(f"{PROGRAM}: {variant}")
-                run_once(bench, group, variant, command, times)
+    group = Group(PROGRAM, f"{times} times, for one", base=LOOP)
+    for name, command in commands.items():
+        if not shutil.which(command[0]):
+            group.refuse(name, f"not installed: {command[0]}")
+
+    def run_one(name):
+        run = try_run(bench.meter, group, name, Command(commands[name], PROGRAM, bench.folder))
+        if run:
+            group.add(name, {"wall_s": run.wall_s / times, "cpu_s": run.cpu_s / times,
+                             "foreign_cores": run.foreign_cores})
+
+    in_turn(group, bench.runs, commands, run_one)
     return [group]
-
-
-def run_once(bench, group, variant, command, times):
-    run = bench.meter.run(Command(command, PROGRAM, bench.folder))
-    if run.status:
-        group.refuse(variant, f"status {run.status}: {last_line(run.stderr)}")
-    else:
-        group.add(variant, {"wall_s": run.wall_s / times, "cpu_s": run.cpu_s / times,
-                            "foreign_cores": run.foreign_cores})

@@ -6,15 +6,12 @@ of the events between: what starting, ending and looking up names cost is in nei
 and one that counts with three atomics show where the floor is.
 """
 
-import os
-import shutil
 from dataclasses import dataclass
 
 from measure import Command
-from profilers import ALONE, PROFILERS, Profiler, environment
-from progress import progress
-from recording import ALONE_PROFILER, data_bytes, last_line
+from profilers import ALONE, ALONE_PROFILER, PROFILERS, Profiler, environment
 from results import Column, Group
+from rounds import data_bytes, fresh_folder, in_turn, refuse_missing, try_run
 from workloads import built
 
 SHORT, LONG = 100_000, 1_100_000     # pairs of malloc and free, of all threads
@@ -59,37 +56,33 @@ def measure(bench):
 
 def measure_shape(bench, shape):
     group = Group(shape.name, shape.description, base=ALONE)
-    rows = profilers(bench.quick)
-    for profiler in rows:
-        if profiler.missing():
-            group.refuse(profiler.name, profiler.missing())
-    for number in range(bench.runs):
-        alone = None
-        for profiler in rows:
-            if profiler.name in group.notes:
-                continue
-            progress(f"{group.name}, run {number + 1} of {bench.runs}: {profiler.name}")
-            runs = run_both(bench, group, shape, profiler)
-            alone = alone or runs
-            if runs and alone:
-                group.add(profiler.name, figures_of(bench, runs, alone))
+    rows = {profiler.name: profiler for profiler in profilers(bench.quick)}
+    refuse_missing(group, rows.values())
+    alone = []
+
+    def run_one(name):
+        runs = run_both(bench, group, shape, rows[name])
+        if name == ALONE:
+            alone[:] = runs
+        if runs and alone:
+            group.add(name, figures_of(bench, runs, alone))
+
+    in_turn(group, bench.runs, rows, run_one)
     return group
 
 
 def run_both(bench, group, shape, profiler):
-    """A short and a long run; None if either fails."""
+    """A short and a long run; none if either fails."""
     program = built("bench_alloc")
     runs = []
     for pairs in QUICK if bench.quick else (SHORT, LONG):
-        folder = os.path.join(bench.folder, "heap")
-        shutil.rmtree(folder, ignore_errors=True)
-        os.mkdir(folder)
+        folder = fresh_folder(bench.folder, "heap")
         before, variables = profiler.wrap(program, folder)
         arguments = [str(n) for n in (pairs // shape.threads, shape.depth, shape.live, shape.threads)]
-        run = bench.meter.run(Command([*before, program, *arguments], program, folder, variables))
-        if run.status:
-            group.refuse(profiler.name, f"status {run.status}: {last_line(run.stderr)}")
-            return None
+        run = try_run(bench.meter, group, profiler.name,
+                      Command([*before, program, *arguments], program, folder, variables))
+        if not run:
+            return []
         run.disk_bytes = data_bytes(folder) if profiler.side else None
         runs.append(run)
     return runs
@@ -105,5 +98,5 @@ def figures_of(bench, runs, alone):
             return None
         return ((values[1] - values[0]) - (values[3] - values[2])) * 1e9 / nr_events
 
-    added = {} if runs is alone else {"all_ns": added_ns("cpu_s"), "program_ns": added_ns("program_cpu_s")}
+    added = {} if runs[0] is alone[0] else {"all_ns": added_ns("cpu_s"), "program_ns": added_ns("program_cpu_s")}
     return {**vars(runs[1]), **added}

@@ -41,11 +41,7 @@ PARTS = (
          lambda bench: bench.campaign.reports()),
     Part("record", "what CPU samples with call stacks cost, and how good they are", sampling.COLUMNS, sampling.measure),
     Part("heap", "what one malloc or free more costs, by depth, live blocks and threads", heap.COLUMNS, heap.measure),
-    Part("fixed", "what it costs to record /bin/true",
-         (Column("wall_s", "wall", "s"), Column("cpu_s", "CPU", "s"), Column("after_exit_s", "exit to prompt", "s"),
-          Column("program_rss", "program", "B"), Column("profiler_rss", "profiler", "B")),
-         fixed.measure),
-    Part("counting", "what it costs to count over many runs, beside perf stat and hyperfine",
-         (Column("wall_s", "wall", "s", ratio=True), Column("cpu_s", "CPU", "s", ratio=True)),
+    Part("fixed", "what it costs to record /bin/true", fixed.COLUMNS, fixed.measure),
+    Part("counting", "what it costs to count over many runs, beside perf stat and hyperfine", counting.COLUMNS,
          counting.measure),
 )

@@ -89,9 +89,10 @@ def pprof_report(command, pattern):
     return lambda program, folder: [command, "--text", program, first(folder, pattern)]
 
 
-NAMES = "report"
+ALONE_PROFILER = Profiler(ALONE, None, (), lambda program, folder: ([], {}), quick=True)
+
 PROFILERS = (
-    Profiler("cprof --heap=off", CPU, (), cprof("--heap=off"), ((NAMES, cprof_report),)),
+    Profiler("cprof --heap=off", CPU, (), cprof("--heap=off"), (("report", cprof_report),)),
     Profiler("perf record fp", CPU, ("perf",), perf("--call-graph", "fp"),
              (("report", perf_report()), ("report --no-inline", perf_report("--no-inline")))),
     Profiler("perf record dwarf", CPU, ("perf",), perf("--call-graph", "dwarf"),
@@ -99,8 +100,8 @@ PROFILERS = (
     Profiler("gperftools CPU", CPU, (f"{LIB}/libprofiler.so.0", "google-pprof"),
              environment(LD_PRELOAD=f"{LIB}/libprofiler.so.0", CPUPROFILE="{folder}/cpu.prof",
                          CPUPROFILE_FREQUENCY=str(RATE_HZ)),
-             ((NAMES, pprof_report("google-pprof", "cpu.prof*")),)),
-    Profiler("cprof --cpu=off", HEAP, (), cprof("--cpu=off"), ((NAMES, cprof_report),)),
+             (("google-pprof", pprof_report("google-pprof", "cpu.prof*")),)),
+    Profiler("cprof --cpu=off", HEAP, (), cprof("--cpu=off"), (("report", cprof_report),)),
     Profiler("heaptrack --raw", HEAP, ("heaptrack", "zstd"),
              lambda program, folder: (["heaptrack", "--raw", "-o", f"{folder}/heaptrack"], {}),
              (("interpret, print", heaptrack_raw_report),)),
@@ -111,7 +112,7 @@ PROFILERS = (
              environment(LD_PRELOAD=f"{LIB}/libjemalloc.so.2",
                          MALLOC_CONF="prof:true,prof_final:true,lg_prof_sample:19,prof_prefix:{folder}/jeprof"),
              (("jeprof", pprof_report("jeprof", "jeprof*.heap")),)),
-    Profiler("cprof", BOTH, (), cprof(), ((NAMES, cprof_report),), quick=True),
+    Profiler("cprof", BOTH, (), cprof(), (("report", cprof_report),), quick=True),
     Profiler("jemalloc, all", HEAP, (f"{LIB}/libjemalloc.so.2", "jeprof"),
              environment(LD_PRELOAD=f"{LIB}/libjemalloc.so.2",
                          MALLOC_CONF="prof:true,prof_final:true,lg_prof_sample:0,prof_prefix:{folder}/jeprof"),

@@ -10,18 +10,14 @@ Profilers that slow a program down ten times and more get less work and a third 
 with its own run alone.
 """
 
-import os
-import re
-import shutil
 from functools import cached_property
 
 from measure import Command
-from profilers import ALONE, BOTH, FULL, PROFILERS, TENTH, TINY, NoData, Profiler
-from progress import progress
+from profilers import ALONE, ALONE_PROFILER, BOTH, FULL, PROFILERS, TENTH, TINY, NoData
 from results import Group
+from rounds import data_bytes, fresh_folder, in_turn, progress, refuse_missing, try_run
 from workloads import workloads
 
-ALONE_PROFILER = Profiler(ALONE, None, (), lambda program, folder: ([], {}), quick=True)
 SIZE_NAMES = {FULL: "", TENTH: ", a tenth", TINY: ", tiny"}
 PATIENCE_S = 1       # a report that takes longer is not repeated
 
@@ -44,29 +40,22 @@ class Campaign:
 
     def _measure(self, workload, size, profilers):
         group = Group(workload.name + SIZE_NAMES[size], workload.description, base=ALONE)
-        profilers = [ALONE_PROFILER, *profilers]
-        for profiler in profilers:
-            why = workload.missing() or profiler.missing()
-            if why:
-                group.refuse(profiler.name, why)
-        runs = self.runs if size == FULL else max(1, self.runs // 3)
-        for number in range(runs):
-            for profiler in profilers:
-                if profiler.name not in group.notes:
-                    progress(f"{group.name}, run {number + 1} of {runs}: {profiler.name}")
-                    self._run(group, workload, size, profiler)
+        profilers = {profiler.name: profiler for profiler in (ALONE_PROFILER, *profilers)}
+        if workload.missing():
+            for name in profilers:
+                group.refuse(name, workload.missing())
+        refuse_missing(group, profilers.values())
+        in_turn(group, self.runs if size == FULL else max(1, self.runs // 3), profilers,
+                lambda name: self._run(group, workload, size, profilers[name]))
         return group
 
     def _run(self, group, workload, size, profiler):
-        # A comma would end the path in jemalloc's options.
-        folder = os.path.join(self.folder, re.sub(r"\W+", "-", f"{group.name} {profiler.name}"))
-        shutil.rmtree(folder, ignore_errors=True)
-        os.mkdir(folder)
+        folder = fresh_folder(self.folder, f"{group.name} {profiler.name}")
         before, variables = profiler.wrap(workload.program, folder)
-        run = self.meter.run(Command([*before, workload.program, *workload.arguments[size]], workload.program, folder,
-                                     {**workload.environment, **variables}, workload.drive.get(size)))
-        if run.status != 0:
-            group.refuse(profiler.name, f"status {run.status}: {last_line(run.stderr)}")
+        run = try_run(self.meter, group, profiler.name,
+                      Command([*before, workload.program, *workload.arguments[size]], workload.program, folder,
+                              {**workload.environment, **variables}, workload.drive.get(size)))
+        if not run:
             return
         figures = dict(vars(run))
         if profiler.name != ALONE:
@@ -105,9 +94,8 @@ class Campaign:
         """Once for each of the recorded runs, unless it takes long."""
         for figures in recorded:
             progress(f"{group.name}: {variant}")
-            run = self.meter.run(command)
-            if run.status != 0:
-                group.refuse(variant, f"status {run.status}: {last_line(run.stderr)}")
+            run = try_run(self.meter, group, variant, command)
+            if not run:
                 return
             prompt_s = figures["after_exit_s"]
             group.add(variant, {"after_exit_s": prompt_s, "report_s": run.wall_s, "report_rss": run.total_rss,
@@ -120,11 +108,3 @@ def quick_profilers(workload):
     """The peers are tried once."""
     return [p for p in PROFILERS if p.quick and (p.side == BOTH or not workload.drive)]
 
-
-def last_line(text):
-    lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1].strip()[:100] if lines else "no message"
-
-
-def data_bytes(folder):
-    return sum(entry.stat().st_size for entry in os.scandir(folder) if entry.is_file() and entry.name != "stderr")

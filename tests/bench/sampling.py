@@ -7,7 +7,6 @@ A stack is complete when its outermost frame is where programs and threads start
 """
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -15,9 +14,8 @@ from dataclasses import dataclass
 
 from measure import Command
 from profilers import ALONE, cprof_path
-from progress import progress
-from recording import data_bytes, last_line
 from results import Column, Group
+from rounds import data_bytes, fresh_folder, in_turn, try_run
 from workloads import built
 
 RATES_HZ = (997, 3989)
@@ -83,32 +81,28 @@ VARIANTS = (
 
 
 def measure(bench):
-    groups = []
-    for rate_hz in RATES_HZ[:1] if bench.quick else RATES_HZ:
-        group = Group(f"{rate_hz} Hz", "two busy threads without frame pointers", base=ALONE)
-        variants = [v for v in VARIANTS if rate_hz <= v.max_rate_hz and (v.quick or not bench.quick)]
-        for number in range(bench.runs):
-            for variant in variants:
-                progress(f"{group.name}, run {number + 1} of {bench.runs}: {variant.name}")
-                if variant.name not in group.notes:
-                    run_both(bench, group, variant, variant.command(rate_hz))
-        groups.append(group)
-    return groups
+    return [measure_rate(bench, rate_hz) for rate_hz in (RATES_HZ[:1] if bench.quick else RATES_HZ)]
 
 
-def run_both(bench, group, variant, command):
+def measure_rate(bench, rate_hz):
+    group = Group(f"{rate_hz} Hz", "two busy threads without frame pointers", base=ALONE)
+    variants = {v.name: v for v in VARIANTS if rate_hz <= v.max_rate_hz and (v.quick or not bench.quick)}
+    for variant in variants.values():
+        command = variant.command(rate_hz)
+        if command and not shutil.which(command[0]):
+            group.refuse(variant.name, f"not installed: {command[0]}")
+    in_turn(group, bench.runs, variants, lambda name: run_both(bench, group, variants[name], rate_hz))
+    return group
+
+
+def run_both(bench, group, variant, rate_hz):
+    program = built("bench_cpu")
     runs, found = [], []
-    if command and not shutil.which(command[0]):
-        group.refuse(variant.name, f"not installed: {command[0]}")
-        return
     for arguments in QUICK if bench.quick else (SHORT, LONG):
-        folder = os.path.join(bench.folder, "sampling")
-        shutil.rmtree(folder, ignore_errors=True)
-        os.mkdir(folder)
-        program = built("bench_cpu")
-        run = bench.meter.run(Command([*command, program, *arguments], program, folder))
-        if run.status:
-            group.refuse(variant.name, f"status {run.status}: {last_line(run.stderr)}")
+        folder = fresh_folder(bench.folder, "sampling")
+        run = try_run(bench.meter, group, variant.name,
+                      Command([*variant.command(rate_hz), program, *arguments], program, folder))
+        if not run:
             return
         runs.append(run)
         found += [variant.taken(folder)] if variant.taken else []

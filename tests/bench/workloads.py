@@ -46,12 +46,12 @@ def built(name):
 
 def allocating():
     return Workload("alloc", "malloc and free from 64 stacks 15 deep, 100,000 blocks live", built("bench_alloc"),
-                    sizes(["2000000"], ["200000"], ["20000"]))
+                    sizes(["1000000"], ["100000"], ["10000"]))
 
 
 def computing():
     return Workload("cpu", "calls, floating point, a sort; no frame pointers", built("bench_cpu"),
-                    sizes(["2000"], ["200"], ["20"]))
+                    sizes(["1500"], ["150"], ["15"]))
 
 
 def python():
@@ -85,7 +85,7 @@ def redis(folder):
     return Workload("redis-server", "redis-benchmark: set, get, lpush, lpop; wall: the benchmark's",
                     shutil.which("redis-server") or "redis-server", sizes(arguments, arguments, arguments),
                     drive={size: lambda process, n=n: redis_load(process, socket, n)
-                           for size, n in sizes(30000, 3000, 1000).items()},
+                           for size, n in sizes(20000, 2000, 1000).items()},
                     needs=("redis-benchmark", "redis-cli"))
 
 
