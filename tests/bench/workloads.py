@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""workloads - the programs that are recorded, in three sizes: full, a tenth and tiny, for slow profilers and --quick."""
+"""workloads - the programs that are recorded, in three sizes: full; a tenth and tiny for slow profilers and --quick."""
 
 import glob
 import os

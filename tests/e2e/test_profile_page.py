@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from test_manual import MAN, page
+from test_manual import page
 
 PAGE = "cprof-profile.5"
 
