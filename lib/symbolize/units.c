@@ -19,13 +19,26 @@ static bool add_ranges(struct units *units, struct unit *unit, uint32_t value)
 
 static void add_unit(struct units *units, Dwarf_Die *die, const Dwarf_Die *split)
 {
-	uint32_t value = (uint32_t)units->at.nr;
 	struct unit *unit = vec_add(&units->at);
 
 	unit->die = *die;
 	unit->body = split->addr ? *split : *die;
-	if (!add_ranges(units, unit, value) && dwarf_hasattr(die, DW_AT_stmt_list))
-		vec_push(&units->without_ranges, value);
+}
+
+/*
+ * Where several files have the same inline function or template, the linker keeps the code of the
+ * first, but lets the others' entries refer to it, too: so the first unit has to win, and is added
+ * last.
+ */
+static void add_all_ranges(struct units *units)
+{
+	for (size_t i = units->at.nr; i-- > 0;) {
+		struct unit *unit = &units->at.at[i];
+
+		if (!add_ranges(units, unit, (uint32_t)i) &&
+		    dwarf_hasattr(&unit->die, DW_AT_stmt_list))
+			vec_push(&units->without_ranges, (uint32_t)i);
+	}
 }
 
 static bool has_code(Dwarf_Die *die)
@@ -50,6 +63,7 @@ void units_open(struct units *units, Dwarf *dwarf, const struct elf_file *text,
 		add_unit(units, &die, &split);
 		units->nr_split_missing += type == DW_UT_skeleton && !split.addr;
 	}
+	add_all_ranges(units);
 	segments_build(&units->segments);
 }
 

@@ -28,13 +28,14 @@ CLONE = r"(\.(part|constprop|isra|cold|lto_priv|llvm|localalias|\d+))+$"
 
 # How names may differ from llvm-symbolizer's, which calls a function by some symbol at its start:
 #   clone        llvm shows which part or variant it is: foo.part.0, foo.cold
+#   constructor  llvm shows the symbol of one kind (C1, C2), we what the source has: one for all (C4)
 #   alias        another symbol of the same address
 #   version      llvm shows "@@GLIBC_2.34", or one that is superseded
 #   scope        llvm shows the bare name of what has no linkage name; we what it is in, too
 #   hidden       llvm shows glibc's internal linkage name (__GI_write) of a call that was inlined
 #   no symbol    llvm takes what is neither a function nor in a section of code (gcc's LTO leaves such)
 #   symbol file  without debug information llvm takes the compilation's name for a file
-CLASSES = {"equal", "clone", "alias", "version", "scope", "hidden", "nameless", "no symbol", "symbol file"}
+CLASSES = {"equal", "clone", "constructor", "alias", "version", "scope", "hidden", "nameless", "no symbol", "symbol file"}
 
 
 def output(*command, **options):
@@ -155,6 +156,8 @@ def classify_name(shown, ours, theirs, outermost, aliases):
         return "version"
     if re.sub(CLONE, "", plain) == ours:
         return "clone"
+    if ours == re.sub(r"[CD][12](?=E)", lambda kind: kind[0][0] + "4", re.sub(CLONE, "", plain)):
+        return "constructor"
     if outermost and any(plain in names and ours in {re.sub(CLONE, "", n) for n in names} for names in aliases):
         return "alias"
     if f"::{theirs}" in shown or shown.startswith(f"{theirs}("):
@@ -240,14 +243,82 @@ def debug_file(path):
     return Path(f"/usr/lib/debug/.build-id/{name[:2]}/{name[2:]}.debug")
 
 
+# Besides: what takes longer to build, or has more to compare.
+SQLITE = "sqlite3.c"
+LIBRARY = sorted(SOURCES.parents[1].glob("lib/[bsu]*/*.c"))
+LARGE_BUILDS = {
+    **BUILDS,
+    "clang++ -O3, templates": ["clang++", "-std=c++17", "-O3", "-g", "-include", "map", "-include", "regex", CXX],
+    "sqlite3": ["gcc", "-O2", "-g", "-shared", "-fPIC", SQLITE],
+    "C, LTO": ["gcc", "-O2", "-g", "-flto=1", "-shared", "-fPIC", "-D_GNU_SOURCE", f"-I{SOURCES.parents[1]}/lib",
+               *(file for file in LIBRARY if "shim" not in file.parts)],
+}
+
+
+def fetch_sqlite(folder, need):
+    """Of all that can be fetched with a package manager, this has the one large C file in it."""
+    need.tool("npm")
+    fetched = subprocess.run(["npm", "pack", "better-sqlite3"], cwd=folder, capture_output=True, text=True)
+    if fetched.returncode:
+        pytest.skip("npm has no network: " + fetched.stderr.strip().splitlines()[-1])
+    make("tar", "-xzf", fetched.stdout.split()[-1], "--strip-components=3", "package/deps/sqlite3", cwd=folder)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("build", LARGE_BUILDS)
+def test_twenty_thousand_chains_are_those_of_llvm_symbolizer(build, resolve, need, tmp_path):
+    need.tool("llvm-symbolizer")
+    need.tool(LARGE_BUILDS[build][0])
+    if SQLITE in LARGE_BUILDS[build]:
+        fetch_sqlite(tmp_path, need)
+    make(*LARGE_BUILDS[build], "-o", "app", cwd=tmp_path)
+    app = tmp_path / "app"
+    addresses = pick_addresses(app, 20000)
+    compare(resolve(app, addresses), llvm_chains(app, addresses), symbols_by_address(app))
+
+
+JVM = "/usr/lib/jvm/java-17-openjdk-amd64/lib/server/libjvm.so"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("path, package", [("/lib/x86_64-linux-gnu/libc.so.6", "libc6-dbg"),
+                                           ("/usr/bin/python3", "python3-dbg"), (JVM, "openjdk-17-dbg")])
+def test_twenty_thousand_chains_of_debug_packages_are_those_of_llvm_symbolizer(path, package, resolve, need):
+    compare_with_debug_package(path, package, resolve, need, 20000)
+
+
+COMDAT = """
+{lines}inline __attribute__((noinline)) int shared(int n) {{ return n * 31 + 7; }}
+int {name}(int n) {{ return shared(n) + 1; }}
+"""
+
+
+@pytest.mark.parametrize("order", [["a", "b"], ["b", "a"]], ids=" ".join)
+def test_code_of_an_inline_function_is_that_of_the_file_linked_first(order, resolve, tmp_path):
+    """GNU ld keeps one, and lets the debug information of the others refer to it."""
+    for name, lines in (("a", ""), ("b", "\n\n\n\n")):
+        (tmp_path / f"{name}.cc").write_text(COMDAT.format(name=name, lines=lines))
+    make("g++", "-O1", "-g", "-shared", "-fPIC", "-o", "both.so", *(f"{name}.cc" for name in order), cwd=tmp_path)
+    library = tmp_path / "both.so"
+    start = next(int(line.split()[0], 16) for line in output("nm", library).splitlines() if "shared" in line)
+    function, place = output("addr2line", "-fe", library, hex(start)).splitlines()
+    [(_, raw, file, line)] = resolve(library, [start]).at[start]
+    assert (raw, f"{file}:{line}") == (function, place)
+    assert Path(file).name == f"{order[0]}.cc"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path, package", [("/lib/x86_64-linux-gnu/libc.so.6", "libc6-dbg"),
                                            ("/usr/bin/python3", "python3-dbg")])
 def test_debug_packages_name_like_llvm_symbolizer(path, package, resolve, need):
+    compare_with_debug_package(path, package, resolve, need, 2000)
+
+
+def compare_with_debug_package(path, package, resolve, need, nr):
     need.tool("llvm-symbolizer")
     path = need.file(path, "another architecture").resolve()
     debug = need.file(debug_file(path), f"{package} is not installed")
-    addresses = pick_addresses(path, 2000, listed=debug)
+    addresses = pick_addresses(path, nr, listed=debug)
     frames = resolve(path, addresses)
     compare(frames, llvm_chains(debug, addresses), symbols_by_address(path, debug))
     assert frames.debug_path == str(debug)
