@@ -7,6 +7,7 @@
 #include <locale.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "base/suggest.h"
 #include "base/text.h"
 #include "cmd/version.h"
+#include "record/record.h"
 
 static const struct command commands[] = {
 	{ "record", cmd_record, "run a program and record its CPU time and heap", STATUS_OURS },
@@ -80,8 +82,12 @@ static void print_log(enum log_domain domain, const char *line)
 /* Nothing here may allocate. */
 static void out_of_memory(size_t size_bytes)
 {
-	dprintf(STDERR_FILENO, "cprof: out of memory (asked for %zu bytes)\n", size_bytes);
-	_exit(usage_status == STATUS_OURS ? STATUS_OURS : STATUS_FAILED);
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+	int status = usage_status == STATUS_OURS ? STATUS_OURS : STATUS_FAILED;
+
+	if (!atomic_flag_test_and_set(&said))
+		dprintf(STDERR_FILENO, "cprof: out of memory (asked for %zu bytes)\n", size_bytes);
+	_exit(record_status_without_memory(status));
 }
 
 /*

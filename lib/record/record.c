@@ -23,6 +23,7 @@
 #include "record/output.h"
 #include "record/processes.h"
 #include "record/sampler.h"
+#include "record/shortage.h"
 #include "record/target/attach.h"
 #include "record/target/environment.h"
 #include "record/target/launch.h"
@@ -406,6 +407,18 @@ static int start_sides(struct record *record, struct error *err)
 	return ret;
 }
 
+/* Once the program is what is in the process, not a copy of us. */
+static void watch_memory(struct record *record)
+{
+	struct error error = ERROR_INIT;
+
+	if (memory_start(&record->memory, record->aggregate, record->processes,
+			 (uint64_t)record->run.start_monotonic_ns, &error) >= 0)
+		return;
+	error_prefix(&error, "no memory over time");
+	say(record, &error);
+}
+
 static int start(struct record *record, struct error *err)
 {
 	/* Takes milliseconds, so it comes before the clock starts. */
@@ -416,14 +429,19 @@ static int start(struct record *record, struct error *err)
 		ret = start_sides(record, err);
 	if (ret >= 0)
 		ret = watch(record, err);
+	if (ret >= 0)
+		ret = set_clocks(record, err);
 	if (ret >= 0 && !record->attach.nr)
 		ret = launch_exec(&record->launch, err);
-	if (ret >= 0 && !record->sampler)
+	if (ret < 0)
+		return ret;
+
+	/* It runs: nothing here may fail any more. */
+	shortage_begin();
+	if (!record->sampler)
 		look_at_program(record);
-	if (ret >= 0)
-		ret = memory_start(&record->memory, record->aggregate, record->processes,
-				   (uint64_t)record->run.start_monotonic_ns, err);
-	return ret < 0 ? ret : set_clocks(record, err);
+	watch_memory(record);
+	return 0;
 }
 
 static void stop_sides(struct record *record)
@@ -506,36 +524,39 @@ static void wait_for_program(struct record *record, struct record_result *result
 	}
 }
 
-static void take_status(struct record_result *result, int wait_status)
+static int status_of(int wait_status)
 {
-	result->status =
-		WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+	return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+/* What record_run() will say. */
+static int final_status(const struct record *record, const struct record_result *result)
+{
+	if (record->attach.nr || result->goes_on)
+		return 0;
+	return result->left ? LAUNCH_STATUS_OURS : status_of(record->supervisor.wait_status);
 }
 
 /* By ourselves, before the program. */
-static void take_our_ending(struct record *record, struct record_result *result)
+static void take_our_ending(struct record *record, const struct record_result *result)
 {
-	bool is_planned = record->attach.nr || result->goes_on;
-
-	result->status = is_planned ? 0 : LAUNCH_STATUS_OURS;
-	if (is_planned)
+	if (record->attach.nr || result->goes_on)
 		processes_leave_running(record->processes);
 	else
 		aggregate_quality(record->aggregate, PROFILE_INTERRUPTED,
 				  "the recording was ended while the program still ran", 1);
 }
 
-static void take_programs_ending(struct record *record, struct record_result *result)
+static void take_programs_ending(struct record *record)
 {
 	int status = record->supervisor.wait_status;
 
 	record->run.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	record->run.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-	take_status(result, status);
 	processes_program_ended(record->processes, record->supervisor.ended_ns, status);
 }
 
-static void take_ending(struct record *record, struct record_result *result)
+static void take_ending(struct record *record, const struct record_result *result)
 {
 	bool is_ours = result->left || record->attach.nr;
 	uint64_t end_ns = is_ours ? clock_now_ns() : record->supervisor.ended_ns;
@@ -543,7 +564,7 @@ static void take_ending(struct record *record, struct record_result *result)
 	if (is_ours)
 		take_our_ending(record, result);
 	else
-		take_programs_ending(record, result);
+		take_programs_ending(record);
 	record->run.wall_us = ((int64_t)end_ns - record->run.start_monotonic_ns) / 1000;
 	processes_finish(record->processes, end_ns, record->collector != NULL);
 }
@@ -623,6 +644,8 @@ int record_run(struct record **handle, const struct record_config *config,
 	if (ret >= 0) {
 		result->ran = true;
 		wait_for_program(record, result);
+		result->status = final_status(record, result);
+		shortage_end(result->status);
 		ret = finish(record, result, err);
 	} else {
 		result->status = record->launch.status;
@@ -652,7 +675,7 @@ void record_outlast(struct record *record, struct record_result *result)
 
 	if (event == SUPERVISE_ENDED) {
 		result->left = 0;
-		take_status(result, record->supervisor.wait_status);
+		result->status = status_of(record->supervisor.wait_status);
 	} else {
 		result->status = LAUNCH_STATUS_OURS;
 	}

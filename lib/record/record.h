@@ -97,6 +97,12 @@ void record_free(struct record *record);
  */
 void record_outlast(struct record *record, struct record_result *result);
 
+/*
+ * For a thread that gets no memory, which is to exit with the status returned.  While a program runs it
+ * waits for its end first: what of it is in the file stays.  otherwise: where there is no program.
+ */
+int record_status_without_memory(int otherwise);
+
 /* For symbolize: the descriptor of this module of the profile, kept open, or -1. */
 int record_module_fd(void *context, const struct profile_module *module);
 

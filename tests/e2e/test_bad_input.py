@@ -78,6 +78,16 @@ def test_too_little_address_space_for_the_heap_side_is_said(runner, cprof, progr
     assert "address space" in report["heap"]["reason"] and report["cpu"]["samples"] > 0
 
 
+@pytest.mark.parametrize("kilobytes", range(20000, 50000, 4000))
+def test_without_memory_the_program_does_not_run_or_has_its_own_status(kilobytes, runner, cprof, programs):
+    """From too little to begin with, over running out of it somewhere, to enough for the CPU side."""
+    result = shell(runner, 'ulimit -v "$1"; shift; exec "$@"', kilobytes, cprof, "record", "-q", programs / "burn", 100)
+    assert (result.returncode, result.stdout) in [(125, ""), (3, "done\n")], result.stderr
+    assert result.stderr.count("out of memory") <= 1
+    if result.returncode == 125:
+        assert "ulimit -v" in result.stderr or "out of memory" in result.stderr
+
+
 def test_too_little_address_space_in_the_program_is_said(record, programs):
     profile = record("bash", "-c", 'ulimit -v 10000; exec "$@"', "bash", programs / "burn", 10, status=3)
     assert "ulimit -v" in profile.sql("SELECT untracked_reason FROM process WHERE image = 1")[0][0]
