@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "stat/counters.h"
 
-#include <errno.h>
-#include <linux/perf_event.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,43 +10,9 @@
 #include "base/log.h"
 #include "stat/partner.h"
 #include "stat/reason.h"
+#include "stat/trial.h"
 
 #define NONE SIZE_MAX
-
-static int try_alone(const struct event_type *type, bool user_only)
-{
-	struct group group;
-	int ret = group_open(&group, &type, 1, 0, GROUP_STOPPED, user_only);
-
-	group_close(&group);
-	return ret;
-}
-
-/* What happens in user code alone says nothing of events that the kernel causes. */
-static bool makes_sense_for_user_code(const struct event_type *type)
-{
-	return !type->exclude_user && type->type != PERF_TYPE_TRACEPOINT &&
-	       (!event_type_is_software(type) || event_type_is_clock(type));
-}
-
-bool counters_try(const struct event_type *type, const struct access *access, bool *user_only,
-		  enum profile_status *status, char **reason)
-{
-	int ret = *user_only ? -EACCES : try_alone(type, false);
-
-	if (ret == -EACCES) {
-		ret = try_alone(type, true);
-		*user_only |= !ret && makes_sense_for_user_code(type);
-		/* EINVAL: it counts, but nothing can be left out. */
-		if (ret == -EINVAL || (!ret && !makes_sense_for_user_code(type))) {
-			*reason = reason_kernel_refused(access, status);
-			return false;
-		}
-	}
-	if (ret < 0)
-		*reason = reason_refused(access, -ret, type, status);
-	return ret >= 0;
-}
 
 static size_t types_of(const struct counters *counters, const struct grouping_set *set,
 		       const struct event_type **types)
@@ -135,8 +99,8 @@ static void plan_event(struct counters *counters, const struct event_type *type)
 		.partner = partner_of(type->name),
 		.instructions = partner_instructions(type->name),
 	};
-	counters_try(type, counters->access, &counters->user_only, &counter->status,
-		     &counter->reason);
+	trial_of_event(type, counters->access, &counters->user_only, &counter->status,
+		       &counter->reason);
 }
 
 bool counters_are_user_only(const struct counters *counters)

@@ -65,11 +65,4 @@ void counters_release(struct counters *counters);
 /* Whether it is hardware events of user code that are counted, for want of privilege. */
 bool counters_are_user_only(const struct counters *counters);
 
-/*
- * Whether this event can be counted over a program; else why not (to be freed).  *user_only: no
- * more than user code may be counted, which is known or found out.
- */
-bool counters_try(const struct event_type *type, const struct access *access, bool *user_only,
-		  enum profile_status *status, char **reason);
-
 #endif

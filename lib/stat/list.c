@@ -12,8 +12,8 @@
 #include "record/events/event_types.h"
 #include "record/events/pmu.h"
 #include "record/events/tracepoint.h"
-#include "stat/counters.h"
 #include "stat/reason.h"
+#include "stat/trial.h"
 
 static const char *const kind_names[] = {
 	[LIST_HARDWARE] = "hardware",	  [LIST_CACHE] = "cache",
@@ -141,8 +141,8 @@ static void try_event(struct stat_list_event *event, const struct access *access
 		event->status = PROFILE_NOT_SUPPORTED;
 		event->reason = xstrdup(err.message);
 	} else {
-		counters_try(&types.at[0], access, &event->user_only, &event->status,
-			     &event->reason);
+		trial_of_event(&types.at[0], access, &event->user_only, &event->status,
+			       &event->reason);
 		event->unit = xstrdup(types.at[0].unit);
 		if (event->user_only)
 			event->reason = reason_kernel_refused(access, &(enum profile_status){ 0 });

@@ -25,6 +25,19 @@ static struct stat_command *current(const struct measurement *m)
 	return &m->result->commands[m->command];
 }
 
+static void prepare_command(struct measurement *m, size_t i)
+{
+	struct stat_result *result = m->result;
+	struct stat_command *command = &result->commands[i];
+
+	m->tallies[i] = xcalloc(result->nr_events, sizeof(m->tallies[i][0]));
+	command->arguments = m->config->commands[i];
+	command->ipc = NAN;
+	command->events = xcalloc(result->nr_events, sizeof(command->events[0]));
+	for (size_t j = 0; j < result->nr_events; j++)
+		stat_plan_describe(result->plan, j, &command->events[j]);
+}
+
 static int prepare(struct measurement *m, struct error *err)
 {
 	const struct stat_config *config = m->config;
@@ -38,16 +51,8 @@ static int prepare(struct measurement *m, struct error *err)
 	result->nr_commands = config->nr_commands;
 	result->commands = xcalloc(config->nr_commands, sizeof(result->commands[0]));
 	m->tallies = xcalloc(config->nr_commands, sizeof(m->tallies[0]));
-	for (size_t i = 0; i < config->nr_commands; i++) {
-		struct stat_command *command = &result->commands[i];
-
-		m->tallies[i] = xcalloc(result->nr_events, sizeof(m->tallies[i][0]));
-		command->arguments = config->commands[i];
-		command->ipc = NAN;
-		command->events = xcalloc(result->nr_events, sizeof(command->events[0]));
-		for (size_t j = 0; j < result->nr_events; j++)
-			stat_plan_describe(result->plan, j, &command->events[j]);
-	}
+	for (size_t i = 0; i < config->nr_commands; i++)
+		prepare_command(m, i);
 	return 0;
 }
 

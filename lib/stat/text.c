@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/units.h"
+#include "stat/text_comparison.h"
+#include "stat/values.h"
 #include "stat/view.h"
 #include "stat/wrap.h"
 
@@ -16,44 +17,6 @@ enum {
 	NAME_WIDTH = 24,
 	TIME_WIDTH = 10,
 };
-
-static struct units_text other_unit(double value, const char *unit)
-{
-	struct units_text text;
-
-	snprintf(text.text, sizeof(text.text), "%.4g %s", value, unit);
-	return text;
-}
-
-/* In its unit, if that is none of counts. */
-static bool has_unit(double value, const char *unit, struct units_text *text)
-{
-	if (!strcmp(unit, "ns"))
-		*text = units_time((int64_t)value);
-	else if (!strcmp(unit, "s"))
-		*text = units_time((int64_t)(value * 1e9));
-	else if (!strcmp(unit, "bytes"))
-		*text = units_size((uint64_t)value);
-	else if (*unit && strcmp(unit, "cycles") != 0)
-		*text = other_unit(value, unit);
-	else
-		return false;
-	return true;
-}
-
-static struct units_text value_text(double value, const char *unit)
-{
-	struct units_text text;
-
-	return has_unit(value, unit, &text) ? text : units_count((uint64_t)(value + 0.5));
-}
-
-static struct units_text short_text(double value, const char *unit)
-{
-	struct units_text text;
-
-	return has_unit(value, unit, &text) ? text : units_short(value);
-}
 
 /* Notes are parts joined by a middle dot. */
 struct note {
@@ -137,7 +100,8 @@ static void print_column_names(struct columns columns, FILE *out)
 static void print_spread(const struct stats *value, const char *unit, FILE *out)
 {
 	fprintf(out, "%*s%*s%*s", SPREAD_WIDTH, spread_text(value).text, RANGE_WIDTH,
-		short_text(value->min, unit).text, RANGE_WIDTH, short_text(value->max, unit).text);
+		values_short(value->min, unit).text, RANGE_WIDTH,
+		values_short(value->max, unit).text);
 }
 
 static void print_row(struct columns columns, const struct stat_event *event, FILE *out)
@@ -146,7 +110,7 @@ static void print_row(struct columns columns, const struct stat_event *event, FI
 	struct note note = { 0 };
 
 	make_note(&note, event);
-	fprintf(out, "%*s", VALUE_WIDTH, value_text(stats_mean(&event->value), event->unit).text);
+	fprintf(out, "%*s", VALUE_WIDTH, values_text(stats_mean(&event->value), event->unit).text);
 	if (columns.spread)
 		print_spread(&event->value, event->unit, out);
 	if (columns.coverage)
@@ -207,15 +171,6 @@ static void print_end(const struct stat_command *command, FILE *out)
 		fprintf(out, "exit %d", command->exit_status);
 }
 
-/* Commands of a comparison are called A, B, ...; after Z it is numbers. */
-static void print_label(size_t command, FILE *out)
-{
-	if (command < 26)
-		fprintf(out, "%c", (int)('A' + command));
-	else
-		fprintf(out, "%zu", command + 1);
-}
-
 static void print_words(char *const *words, FILE *out)
 {
 	char *name = text_clean(words[0]);
@@ -251,7 +206,7 @@ static void print_heading(const struct stat_result *result, const struct stat_co
 {
 	fputc('\n', out);
 	if (result->nr_commands > 1) {
-		print_label((size_t)(command - result->commands), out);
+		text_print_label((size_t)(command - result->commands), out);
 		fputs(": ", out);
 	}
 	print_words(command->arguments, out);
@@ -280,67 +235,6 @@ static void print_command(const struct stat_result *result, const struct stat_co
 	}
 }
 
-/* "-9.1 %", and of what was 0 before how much more it is. */
-static struct units_text change_text(const struct stat_difference *difference)
-{
-	double first = fabs(difference->first), change = difference->welch.difference;
-	struct units_text text;
-
-	if (first > 0)
-		snprintf(text.text, sizeof(text.text), "%+.1f %%", 100 * change / first);
-	else
-		snprintf(text.text, sizeof(text.text), "%s%.20s", change < 0 ? "-" : "+",
-			 short_text(fabs(change), difference->unit).text);
-	return text;
-}
-
-static struct units_text error_text(const struct stat_difference *difference)
-{
-	double first = fabs(difference->first), error = difference->welch.error;
-	struct units_text text = { "" };
-
-	if (isnan(error))
-		return text;
-	if (first > 0)
-		snprintf(text.text, sizeof(text.text), " ± %.1f %%", 100 * error / first);
-	else
-		snprintf(text.text, sizeof(text.text), " ± %.20s",
-			 short_text(error, difference->unit).text);
-	return text;
-}
-
-static void print_difference(const struct stat_difference *difference, FILE *out)
-{
-	bool chance = !isnan(difference->welch.p) && !stat_is_significant(difference);
-
-	fprintf(out, "  %-*s%*s%*s%10s%-12s%s\n", NAME_WIDTH, difference->name, VALUE_WIDTH,
-		value_text(difference->first, difference->unit).text, VALUE_WIDTH,
-		value_text(difference->second, difference->unit).text, change_text(difference).text,
-		error_text(difference).text, chance ? " ~" : "");
-}
-
-static void print_comparison(const struct stat_result *result, FILE *out)
-{
-	size_t command = 0;
-
-	for (size_t i = 0; i < result->nr_differences; i++) {
-		const struct stat_difference *difference = &result->differences[i];
-
-		if (difference->command != command) {
-			command = difference->command;
-			fputc('\n', out);
-			print_label(command, out);
-			fprintf(out, " against A%*s", NAME_WIDTH + VALUE_WIDTH - 9, "A");
-			fprintf(out, "%*s", VALUE_WIDTH - 1, "");
-			print_label(command, out);
-			fputs("    change (95 % interval)\n", out);
-		}
-		print_difference(difference, out);
-	}
-	if (result->nr_differences)
-		fputs("\n  ~: may well be chance (Welch's t-test, p is 0.05 or more)\n", out);
-}
-
 void text_print_interval(const struct stat_result *result, const struct stat_interval *interval,
 			 FILE *out)
 {
@@ -352,7 +246,7 @@ void text_print_interval(const struct stat_result *result, const struct stat_int
 		if (isnan(count->value))
 			continue;
 		fprintf(out, "%*.3f s%*s  %s", TIME_WIDTH, interval->time_s, VALUE_WIDTH,
-			value_text(count->value, command->events[i].unit).text,
+			values_text(count->value, command->events[i].unit).text,
 			command->events[i].name);
 		if (count->coverage < 0.99)
 			fprintf(out, "  (counted %s)", units_percent(count->coverage).text);
@@ -365,5 +259,5 @@ void text_print(const struct stat_result *result, FILE *out)
 {
 	for (size_t i = 0; i < result->nr_commands; i++)
 		print_command(result, &result->commands[i], out);
-	print_comparison(result, out);
+	text_print_comparison(result, out);
 }

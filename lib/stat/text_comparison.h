@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * text_comparison - what the first command differs in from the others, as a table for people.
+ */
+#ifndef STAT_TEXT_COMPARISON_H
+#define STAT_TEXT_COMPARISON_H
+
+#include "stat/stat.h"
+
+/* Nothing if there is only one command. */
+void text_print_comparison(const struct stat_result *result, FILE *out);
+
+/* What a command is called in it: A, B, ... */
+void text_print_label(size_t command, FILE *out);
+
+#endif
