@@ -122,6 +122,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		state->child_inputs[1] = &options->common;
 		return 0;
 	case 'o':
+		if (!*argument)
+			argp_error(state, "--output: an empty name is no file");
 		config->output = argument;
 		return 0;
 	case 'F':

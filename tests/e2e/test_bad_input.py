@@ -9,6 +9,7 @@ import shutil
 import subprocess
 
 import pytest
+from conftest import Runner
 
 HOSTILE = b"\033[31mx\007\xc2\x9b\xff"
 
@@ -227,3 +228,66 @@ def test_a_profile_that_is_taken_away_ends_the_recording_not_the_program(what, r
     check_broken_off(result, "removed or renamed meanwhile")
     if what == "renamed":
         check_kept(run, "other")
+
+
+# --- paths ---------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("output, words", [
+    ("fifo", "not a regular file"), ("/dev/null", "not a regular file"), ("loop", "symbolic links"), ("", "--output"),
+])
+def test_an_output_that_is_no_file_is_said_before_the_program_runs(output, words, run, runner):
+    os.mkfifo(runner.folder / "fifo")
+    (runner.folder / "loop").symlink_to("loop")
+    result = run("record", "-o", output, "touch", "ran")
+    assert result.returncode == 125 and words in result.stderr
+    assert not (runner.folder / "ran").exists()
+
+
+def test_an_output_may_be_a_symbolic_link(record, runner):
+    (runner.folder / "link").symlink_to("real")
+    assert record("true", output="link").report()["complete"]
+    assert (runner.folder / "real").is_file() and (runner.folder / "link").is_symlink()
+
+
+@pytest.mark.parametrize("command", ["report", "symbolize"])
+@pytest.mark.parametrize("path", ["fifo", "/dev/zero"])
+def test_what_is_no_file_is_not_waited_for(command, path, run, runner):
+    os.mkfifo(runner.folder / "fifo")
+    result = run(command, path if path.startswith("/") else f"./{path}", timeout=20)
+    assert result.returncode == 1 and "not a regular file" in result.stderr and result.stdout == ""
+
+
+def test_in_a_folder_that_is_gone(runner, cprof):
+    script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
+    result = shell(runner, script, cprof, "record", "-q", "touch", "../ran")
+    assert result.returncode == 125 and "cprof.data: No such file or directory" in result.stderr
+    result = shell(runner, script, cprof, "record", "-q", "-o", runner.folder / "cprof.data", "true")
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_without_shared_memory_and_temporary_files(runner, cprof, programs, need):
+    need.root()
+    script = ('mount -t tmpfs -o ro none /dev/shm && mount -t tmpfs -o ro none /var/tmp && '
+              'export TMPDIR=/var/tmp && exec "$@"')
+    result = in_own_mounts(runner, script, cprof, "record", "-q", programs / "burn", 50)
+    assert (result.returncode, result.stdout, result.stderr) == (3, "done\n", "")
+    report = json.loads(runner.cprof_run("report", "--json", env={"TMPDIR": "/nowhere"}).stdout)
+    assert report["heap"]["tracked"] and report["cpu"]["samples"] > 0
+
+
+def test_an_ordinary_user_needs_no_locked_memory_and_no_core_files(nobody, programs):
+    program = shutil.copy(programs / "burn", nobody.folder)
+    result = shell(nobody, 'ulimit -l 0; ulimit -c 0; exec "$@"', nobody.cprof, "record", "-q", program, 100)
+    assert (result.returncode, result.stderr) == (3, "")
+    report = json.loads(nobody.cprof_run("report", "--json").stdout)
+    assert report["cpu"]["samples"] > 10 and report["heap"]["tracked"]
+
+
+def test_where_others_processes_are_hidden(nobody, programs):
+    program = shutil.copy(programs / "vanish", nobody.folder)
+    result = in_own_mounts(Runner(nobody.folder, nobody.cprof), 'mount -t proc -o hidepid=2 proc /proc; '
+                           'exec su nobody -s /bin/sh -c "./cprof record -q ./vanish"')
+    assert (result.returncode, result.stderr) == (0, ""), program
+    report = json.loads(nobody.cprof_run("report", "--json").stdout)
+    assert "work" in {f["name"] for f in report["cpu"]["functions"]}
+    assert [site["stack"] for site in report["heap"]["sites"]] == [["main", "forget", "malloc"]]
