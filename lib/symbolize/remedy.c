@@ -51,12 +51,21 @@ static char *advice(const struct lack *lack)
 	return text;
 }
 
+/* The vDSO. */
+static bool is_kernels(const struct lack *lack)
+{
+	return lack->path && lack->path[0] == '[';
+}
+
 static char *debug_is_missing(const struct lack *lack)
 {
 	const char *state = !lack->stripped	? "no debug information"
 			    : lack->has_symbols ? "stripped, only exported functions have names"
 						: "stripped, no names";
 	const char *tried = lack->means->no_servers ?: lack->binary->fetch_reason;
+
+	if (is_kernels(lack))
+		return xasprintf("%s; it is the kernel's", state);
 	char *what = advice(lack);
 	char *text = tried ? xasprintf("%s; %s (%s)", state, what, tried)
 			   : xasprintf("%s; %s", state, what);

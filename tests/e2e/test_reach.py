@@ -257,11 +257,13 @@ def test_code_of_the_vdso_is_named(record, runner, need):
         "\t\tclock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);\n"
         "\t} while (used.tv_nsec < 300000000 && !used.tv_sec);\n\treturn 0;\n}\n")
     assert runner.run("gcc", "-O2", "-g", "-o", "clock", "clock.c").returncode == 0
-    functions = record("./clock", options=["--heap=off"]).report()["cpu"]["functions"]
+    report = record("./clock", options=["--heap=off"]).report()
+    functions = report["cpu"]["functions"]
     inside = [f for f in functions if f["module"] == "[vdso]"]
     if sum(f["self"] for f in inside) < 0.2:
         pytest.skip("the clock is read by a system call here")
     assert any(f["name"] in ("clock_gettime", "__vdso_clock_gettime", "__kernel_clock_gettime") and f["total"] > 0.2
                for f in inside), inside
+    assert not any("-g" in entry["detail"] for entry in report["quality"] if "[vdso]" in entry["detail"])
     [main] = [f for f in functions if f["name"] == "main"]
     assert main["total"] > 0.8  # found from inside the vDSO
