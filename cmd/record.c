@@ -43,7 +43,7 @@ static const struct argp_option table[] = {
 	{ "count", 'c', "N", 0, "Sample every N events, not by frequency", 0 },
 	{ "events", 'e', "LIST", 0, "Sample these events; the first one leads", 0 },
 	{ "call-graph", 'g', "HOW", 0, "Find callers by: auto, dwarf, fp, none", 0 },
-	{ "stack-size", KEY_STACK_SIZE, "BYTES", 0, "Look at so much of the stack (16K)", 0 },
+	{ "stack-size", KEY_STACK_SIZE, "BYTES", 0, "Copy so much of each stack (16K or more)", 0 },
 	{ "pid", 'p', "PID,...", 0, "Attach to running processes, CPU only", 0 },
 	{ "duration", KEY_DURATION, "TIME", 0, "End the recording after so long: 10, 500ms", 0 },
 	{ "delay", KEY_DELAY, "TIME", 0, "Sample only after so long", 0 },

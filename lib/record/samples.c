@@ -2,6 +2,7 @@
 #include "record/samples.h"
 
 #include <string.h>
+#include <sys/uio.h>
 
 #include "base/vec.h"
 #include "record/stacks/stacks.h"
@@ -10,7 +11,7 @@
 struct samples {
 	struct samples_config config;
 	struct stacks *stacks;
-	struct stack stack;		    /* of the sample at hand */
+	struct stack stack; /* of the sample at hand */
 	VEC(struct profile_address) frames; /* of the sample at hand, leaf first; then turned */
 	VEC(uint32_t) ids;		    /* of modules, by module->id; PROFILE_NONE: not yet */
 	struct map modules;		    /* profile's id to struct module */
@@ -141,9 +142,9 @@ static void push_user(struct samples *samples, const struct process *process, ui
 		push(samples, PROFILE_ADDRESS_CODE, module_id(samples, NULL, process->pid), pc);
 }
 
-/* Addresses of callers are those of the call. */
+/* Addresses of callers are those of the call.  Of the program's frames perf knows but few. */
 static void push_chain(struct samples *samples, const struct process *process,
-		       const struct decoded_sample *sample)
+		       const struct decoded_sample *sample, bool kernel_only)
 {
 	bool in_kernel = sample->in_kernel, is_leaf = true;
 
@@ -154,6 +155,8 @@ static void push_chain(struct samples *samples, const struct process *process,
 			in_kernel = pc == PERF_CONTEXT_KERNEL;
 			/* Below system calls and interrupts the pc is exact again. */
 			is_leaf = pc == PERF_CONTEXT_USER || is_leaf;
+			if (kernel_only && !in_kernel)
+				return;
 			continue;
 		}
 		if (in_kernel)
@@ -183,10 +186,46 @@ static void push_truncated(struct samples *samples, enum unwind_end end, uint32_
 static const char *why_ended(enum unwind_end end, const struct decoded_sample *sample)
 {
 	if (end == UNWIND_END_NO_STACK)
-		return "the kernel could not copy the stack, as within exec";
+		return "the kernel could not copy the stack, as within exec and _exit";
 	if (end == UNWIND_END_BAD_READ && sample->stack_cut)
 		return "the stack is deeper than what was copied (--stack-size)";
 	return unwind_end_text(end);
+}
+
+/* How the ends of stacks were found that go on beyond their copy, in the order of certainty. */
+static void tell_stitched(struct samples *samples, const struct stack *stack)
+{
+	static const struct {
+		enum stack_origin origin;
+		const char *detail;
+	} by[] = {
+		{ STACK_BY_CHAIN, "stacks continued by the kernel's chain of frame pointers" },
+		{ STACK_BY_LAST, "stacks continued as the thread's last whole stack was" },
+		{ STACK_BY_MEMORY, "stacks continued in the program's memory" },
+	};
+
+	for (size_t i = 0; i < sizeof(by) / sizeof(by[0]); i++) {
+		if (!(stack->origins & 1U << by[i].origin))
+			continue;
+		aggregate_quality(samples->config.aggregate, PROFILE_STITCHED, by[i].detail, 1);
+		return;
+	}
+}
+
+/* Of the innermost frame whose caller was found without CFI. */
+static void tell_frame_pointers(struct samples *samples, const struct stack *stack)
+{
+	size_t i = 1;
+	char *detail;
+
+	if (!(stack->origins & 1U << STACK_BY_FP))
+		return;
+	while (i + 1 < stack->nr && stack->frames[i].origin != STACK_BY_FP)
+		i++;
+	detail = xasprintf("%s: no CFI, callers by frame pointers",
+			   module_name(stack->frames[i - 1].module));
+	aggregate_quality(samples->config.aggregate, PROFILE_STITCHED, detail, 1);
+	free(detail);
 }
 
 /*
@@ -205,6 +244,10 @@ static void push_walk(struct samples *samples, const struct process *process,
 
 	if (is_exec(sample, stack))
 		return;
+	if (event == 0) {
+		tell_stitched(samples, stack);
+		tell_frame_pointers(samples, stack);
+	}
 	for (size_t i = 0; i < stack->nr; i++) {
 		const struct stack_frame *frame = &stack->frames[i];
 
@@ -219,10 +262,42 @@ static void push_walk(struct samples *samples, const struct process *process,
 		       why_ended(stack->end, sample));
 }
 
-static void push_stack(struct samples *samples, const struct process *process,
+/* The program runs on meanwhile; who may not look gets nothing. */
+static size_t read_program(void *context, uint64_t address, void *bytes, size_t size)
+{
+	const struct process *process = context;
+	struct iovec to = { bytes, size };
+	struct iovec from = { (void *)(uintptr_t)address, size };
+	ssize_t nr = process_vm_readv(process->pid, &to, 1, &from, 1, 0);
+
+	return nr < 0 ? 0 : (size_t)nr;
+}
+
+/* The part of the chain that comes after the mark. */
+static void set_chain(struct stack_sample *walked, const struct decoded_sample *sample)
+{
+	size_t i = 0;
+
+	while (i < sample->nr_chain && sample->chain[i] != PERF_CONTEXT_USER)
+		i++;
+	if (i == sample->nr_chain)
+		return;
+	walked->chain = sample->chain + i + 1;
+	walked->nr_chain = sample->nr_chain - i - 1;
+}
+
+static void push_stack(struct samples *samples, struct process *process, uint32_t thread,
 		       const struct decoded_sample *sample, uint32_t event)
 {
 	const struct stack_registers registers = stack_registers_of_perf(sample->registers);
+	const struct stack_memory memory = { read_program, process };
+	struct stack_sample walked = {
+		.registers = &registers,
+		.bytes = sample->stack,
+		.nr_bytes = sample->stack_bytes,
+		.thread = ((uint64_t)process->id + 1) << 32 | thread,
+		.memory = &memory,
+	};
 
 	if (sample->is_32_bit) {
 		push_user(samples, process, registers.pc);
@@ -230,24 +305,24 @@ static void push_stack(struct samples *samples, const struct process *process,
 			       "stacks of 32-bit programs are not walked");
 		return;
 	}
-	stacks_walk(samples->stacks, &process->space, &registers, sample->stack,
-		    sample->stack_bytes, &samples->stack);
+	set_chain(&walked, sample);
+	stacks_walk(samples->stacks, &process->space, &walked, &samples->stack);
 	push_walk(samples, process, sample, event);
 }
 
-static void push_frames(struct samples *samples, const struct process *process,
+static void push_frames(struct samples *samples, struct process *process, uint32_t thread,
 			const struct decoded_sample *sample, uint32_t event)
 {
 	switch (samples->config.call_graph) {
 	case CALL_GRAPH_NONE:
 		break;
 	case CALL_GRAPH_FRAME_POINTERS:
-		push_chain(samples, process, sample);
+		push_chain(samples, process, sample, false);
 		break;
 	case CALL_GRAPH_STACKS:
-		push_chain(samples, process, sample);
+		push_chain(samples, process, sample, sample->registers);
 		if (sample->registers)
-			push_stack(samples, process, sample, event);
+			push_stack(samples, process, thread, sample, event);
 		break;
 	}
 	if (samples->frames.nr)
@@ -274,7 +349,7 @@ void samples_add(struct samples *samples, struct process *process, uint32_t thre
 		 const struct decoded *decoded, uint32_t event, uint64_t weight)
 {
 	samples->frames.nr = 0;
-	push_frames(samples, process, &decoded->sample, event);
+	push_frames(samples, process, thread, &decoded->sample, event);
 	turn(samples);
 	aggregate_sample(
 		samples->config.aggregate,

@@ -37,6 +37,7 @@ static const char *const allocator_names[PROFILE_NR_ALLOCATORS] = {
 static const char *const quality_names[PROFILE_NR_QUALITY] = {
 	[PROFILE_LOST] = "lost",
 	[PROFILE_TRUNCATED] = "truncated",
+	[PROFILE_STITCHED] = "stitched",
 	[PROFILE_NO_SYMBOL] = "no-symbol",
 	[PROFILE_NO_DEBUG] = "no-debug",
 	[PROFILE_UNTRACKED] = "untracked",

@@ -266,6 +266,7 @@ struct profile_frame {
 enum profile_quality_kind {
 	PROFILE_LOST,
 	PROFILE_TRUNCATED,
+	PROFILE_STITCHED,
 	PROFILE_NO_SYMBOL,
 	PROFILE_NO_DEBUG,
 	PROFILE_UNTRACKED,

@@ -4,6 +4,7 @@
 import json
 import os
 import pty
+import shutil
 import signal
 import sqlite3
 import stat
@@ -124,12 +125,51 @@ def test_frame_pointers_and_no_stacks_can_be_asked_for(record, programs):
     assert functions_of(kernel.report())["seventy"]["self"] > 0.5
 
 
-def test_a_stack_deeper_than_the_copy_says_so(record, programs):
+def test_cfi_that_is_in_debug_frame_only_is_used(record, programs, need):
+    sections = subprocess.run([need.tool("readelf"), "-SW", programs / "deep_debug_frame"],
+                              stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert any(".debug_frame" in line and " C " in line for line in sections.splitlines())
+    profile = record(programs / "deep_debug_frame", 100, 400, options=CPU_ONLY)
+    report = profile.report()
+    assert report["cpu"]["truncated_stacks"] <= 0.02 * report["cpu"]["samples"]
+    assert functions_of(report)["main"]["total"] > 0.9
+    assert not any("deep_debug_frame" in detail for detail in quality_of(report, "stitched"))
+
+
+def quality_of(report, kind):
+    return {row["detail"]: row["count"] for row in report["quality"] if row["kind"] == kind}
+
+
+def test_a_stack_deeper_than_the_copy_is_followed_in_the_programs_memory(record, programs):
     profile = record(programs / "deep", 900, 300, options=CPU_ONLY + ["--stack-size", "4K"])
     report = profile.report()
+    samples = report["cpu"]["samples"]
+    assert report["cpu"]["truncated_stacks"] <= 0.05 * samples
+    functions = functions_of(report)
+    assert functions["main"]["total"] > 0.9 and functions["down"]["total"] > 0.9
+    assert sum(quality_of(report, "stitched").values()) > 0.8 * samples
+
+
+def test_a_recursion_deeper_than_any_copy_keeps_its_root_and_its_leaf(record, programs):
+    profile = record(programs / "deep", 5000, 500, options=CPU_ONLY)
+    report = profile.report()
+    assert report["cpu"]["truncated_stacks"] <= 0.05 * report["cpu"]["samples"]
+    functions = functions_of(report)
+    assert functions["main"]["total"] > 0.9
+    assert functions["bottom"]["self"] > 0.85
+    elided = profile.sql("SELECT value FROM address WHERE kind = 2")
+    # 5000 frames of down() and the six around them, less the 1024 that are kept
+    assert any(abs(value - (5006 - 1024)) <= 4 for (value,) in elided), elided
+
+
+def test_a_stack_deeper_than_the_copy_says_so_where_memory_cannot_be_read(nobody, programs):
+    program = nobody.folder / "deep"
+    shutil.copy(programs / "deep", program)
+    profile = nobody.record(program, 900, 300, "secret", options=CPU_ONLY + ["--stack-size", "4K"])
+    report = profile.report()
     assert report["cpu"]["truncated_stacks"] > 0.8 * report["cpu"]["samples"]
-    details = [row["detail"] for row in report["quality"] if row["kind"] == "truncated"]
-    assert any("--stack-size" in detail for detail in details), details
+    details = quality_of(report, "truncated")
+    assert any("deep: " in detail and "--stack-size" in detail for detail in details), details
 
 
 def test_kernel_time_counts_for_root(record, need):

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* deep [DEPTH [MS]]: burns MS milliseconds (500) in bottom(), below DEPTH (100) frames of down().
+/* deep [DEPTH [MS [secret]]]: burns MS milliseconds (500) in bottom(), below DEPTH (100) frames of
+ * down().  With "secret", who may not trace it may not read its memory either.
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 static volatile long sink;
@@ -28,5 +30,7 @@ int main(int argc, char **argv)
 {
 	int depth = argc > 1 ? atoi(argv[1]) : 100;
 
+	if (argc > 3)
+		prctl(PR_SET_DUMPABLE, 0);
 	return down(depth, argc > 2 ? atoi(argv[2]) : 500) == 0;
 }

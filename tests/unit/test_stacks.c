@@ -67,6 +67,36 @@ TestSuite(stacks, .init = map_self, .fini = unmap_self);
 static void *glibc_pcs[1024];
 static int nr_glibc;
 static size_t copy_size = COPY_MAX;
+static uint64_t thread;
+static const struct stack_memory *memory;
+static const uint64_t *chain;
+static uint8_t copy[COPY_MAX] __attribute__((aligned(8)));
+static uint64_t copy_start;
+static size_t copy_whole; /* of it, before copy_size cut it */
+
+/* The program's memory as it was when the sample was taken. */
+static size_t read_whole(void *context, uint64_t address, void *bytes, size_t size)
+{
+	uint64_t offset = address - copy_start;
+
+	(void)context;
+	if (offset > copy_whole)
+		return 0;
+	if (size > copy_whole - offset)
+		size = copy_whole - offset;
+	memcpy(bytes, copy + offset, size);
+	return size;
+}
+
+/* By now it is another stack in the same place. */
+static size_t read_other(void *context, uint64_t address, void *bytes, size_t size)
+{
+	size_t nr = read_whole(context, address, bytes, size);
+
+	if (address < copy_start + copy_size)
+		memset(bytes, 0x55, nr);
+	return nr;
+}
 
 /* As perf copies, without asking a sanitizer. */
 __attribute__((no_sanitize("address"))) static void copy_stack(uint8_t *to, uint64_t from,
@@ -79,21 +109,35 @@ __attribute__((no_sanitize("address"))) static void copy_stack(uint8_t *to, uint
 /* A sample of here, and what glibc says to it. */
 __attribute__((noinline)) static void sample(void)
 {
-	struct stack_registers registers;
-	static uint8_t copy[COPY_MAX] __attribute__((aligned(8)));
+	struct stack_registers registers = { 0 };
 	extern void *__libc_stack_end;
 
+	nr_glibc = backtrace(glibc_pcs, 1024);
 	__asm__ volatile("lea 0(%%rip), %0; mov %%rsp, %1; mov %%rbp, %2"
 			 : "=r"(registers.pc), "=r"(registers.sp), "=r"(registers.fp));
-	uint64_t size = (uint64_t)__libc_stack_end - registers.sp;
-	if (size > copy_size)
-		size = copy_size;
-	copy_stack(copy, registers.sp, size);
-	stacks_walk(stacks, &space, &registers, copy, size, &stack);
-	nr_glibc = backtrace(glibc_pcs, 1024);
+	copy_start = registers.sp;
+	copy_whole = (uint64_t)__libc_stack_end - registers.sp;
+	size_t size = copy_whole < copy_size ? copy_whole : copy_size;
+	copy_stack(copy, registers.sp, copy_whole);
+	stacks_walk(stacks, &space,
+		    &(struct stack_sample){ .registers = &registers,
+					    .bytes = copy,
+					    .nr_bytes = size,
+					    .chain = chain,
+					    .nr_chain = chain ? (size_t)nr_glibc : 0,
+					    .thread = thread,
+					    .memory = memory },
+		    &stack);
 	/* A sanitizer puts frames of its own in front of this one. */
 	while (nr_glibc > 2 && glibc_pcs[1] != (void *)stack.frames[1].pc)
 		memmove(glibc_pcs, glibc_pcs + 1, (size_t)--nr_glibc * sizeof(glibc_pcs[0]));
+}
+
+static void expect_origin(enum stack_origin origin)
+{
+	uint32_t beyond = 1U << STACK_BY_MEMORY | 1U << STACK_BY_LAST | 1U << STACK_BY_CHAIN;
+
+	cr_expect(eq(u32, stack.origins & beyond, 1U << origin));
 }
 
 static void expect_equal(void)
@@ -153,7 +197,6 @@ static void sample_return(int signal, siginfo_t *info, void *context)
 		.pc = (uint64_t)__builtin_return_address(0) + 9, /* mov $15, %rax; syscall */
 		.sp = (uint64_t)context,
 	};
-	static uint8_t copy[COPY_MAX] __attribute__((aligned(8)));
 	extern void *__libc_stack_end;
 	uint64_t size = (uint64_t)__libc_stack_end - registers.sp;
 
@@ -162,7 +205,10 @@ static void sample_return(int signal, siginfo_t *info, void *context)
 	sample();
 	in_handler = stack;
 	copy_stack(copy, registers.sp, size);
-	stacks_walk(stacks, &space, &registers, copy, size, &stack);
+	stacks_walk(
+		stacks, &space,
+		&(struct stack_sample){ .registers = &registers, .bytes = copy, .nr_bytes = size },
+		&stack);
 }
 
 Test(stacks, walks_from_the_return_of_a_signal_handler)
@@ -202,6 +248,110 @@ Test(stacks, says_that_the_copy_was_too_small)
 	cr_expect(ne(ptr, (void *)stack.end_module, NULL));
 }
 
+static const struct stack_memory whole = { read_whole, NULL }, other = { read_other, NULL };
+
+Test(stacks, goes_on_in_memory_where_the_copy_ends)
+{
+	copy_size = 8192;
+	memory = &whole;
+	recurse(900);
+	expect_equal();
+	expect_origin(STACK_BY_MEMORY);
+	cr_expect(eq(int, (int)stack.frames[1].origin, STACK_BY_CFI));
+	cr_expect(eq(int, (int)stack.frames[stack.nr - 1].origin, STACK_BY_MEMORY));
+	cr_expect(gt(u64, stack.depth, 8192));
+}
+
+Test(stacks, does_not_believe_memory_that_has_changed_where_the_copy_ends)
+{
+	copy_size = 8192;
+	memory = &other;
+	recurse(900);
+	cr_expect(eq(int, (int)stack.end, UNWIND_END_BAD_READ));
+	cr_expect(lt(sz, stack.nr, 900));
+	cr_expect(eq(u32, stack.origins, 1U << STACK_BY_CFI));
+}
+
+Test(stacks, goes_on_as_the_last_whole_stack_of_the_thread)
+{
+	volatile int rounds = 2; /* not unrolled: one call */
+
+	thread = 7;
+	for (int i = 0; i < rounds; i++) {
+		copy_size = i ? 8192 : COPY_MAX;
+		recurse(900);
+	}
+	expect_equal();
+	expect_origin(STACK_BY_LAST);
+}
+
+Test(stacks, does_not_go_on_as_another_thread)
+{
+	for (int i = 0; i < 2; i++) {
+		thread = i ? 8 : 7;
+		copy_size = i ? 8192 : COPY_MAX;
+		recurse(900);
+	}
+	cr_expect(eq(int, (int)stack.end, UNWIND_END_BAD_READ));
+}
+
+OPAQUE static int call_once(int depth)
+{
+	return recurse(depth) + 1;
+}
+
+OPAQUE static int call_otherwise(int depth)
+{
+	return recurse(depth) + 2;
+}
+
+Test(stacks, does_not_choose_between_two_stacks_with_the_same_frame)
+{
+	int (*volatile calls[])(int) = { call_once, call_otherwise, call_once };
+
+	thread = 7;
+	copy_size = 8192;
+	for (int i = 0; i < 3; i++) {
+		memory = i < 2 ? &whole : NULL;
+		calls[i](300);
+		cr_expect(eq(int, unwind_end_is_root(stack.end), i < 2));
+	}
+}
+
+#ifndef __clang__
+__attribute__((noinline, optimize("no-omit-frame-pointer", "no-optimize-sibling-calls"))) static int
+recurse_by_fp(int depth)
+{
+	volatile char frame[16];
+
+	frame[0] = (char)depth;
+	if (!depth) {
+		sample();
+		return frame[0];
+	}
+	return recurse_by_fp(depth - 1) + frame[0];
+}
+
+/* glibc's list has what the kernel would have found. */
+Test(stacks, goes_on_by_the_kernels_chain_while_frames_keep_their_pointer)
+{
+	size_t without;
+
+	copy_size = 4096;
+	recurse_by_fp(200);
+	without = stack.nr;
+	chain = (const uint64_t *)(void *)glibc_pcs;
+	recurse_by_fp(200);
+	cr_assert(gt(sz, stack.nr, 200));
+	expect_origin(STACK_BY_CHAIN);
+	for (size_t i = 1; i < stack.nr; i++)
+		cr_expect(eq(u64, stack.frames[i].pc, (uint64_t)glibc_pcs[i]), "frame %zu", i);
+	recurse(200);
+	cr_expect(lt(sz, stack.nr, 200));
+	cr_expect(lt(sz, without, 200));
+}
+#endif
+
 Test(stacks, says_that_no_stack_was_copied)
 {
 	copy_size = 0;
@@ -234,7 +384,10 @@ Test(stacks, has_the_leaf_even_where_nothing_is_mapped)
 {
 	struct stack_registers registers = { .pc = 0x10, .sp = 0x1000 };
 
-	stacks_walk(stacks, &space, &registers, "12345678", 8, &stack);
+	stacks_walk(stacks, &space,
+		    &(struct stack_sample){
+			    .registers = &registers, .bytes = "12345678", .nr_bytes = 8 },
+		    &stack);
 	cr_assert(eq(sz, stack.nr, 1));
 	cr_expect(eq(u64, stack.frames[0].pc, 0x10));
 	cr_expect(eq(ptr, (void *)stack.frames[0].module, NULL));

@@ -190,7 +190,10 @@ static void walk(void)
 {
 	struct stack_registers regs = registers();
 
-	stacks_walk(stepper.stacks, &stepper.space, &regs, stepper.bytes, stepper.nr_bytes,
+	stacks_walk(stepper.stacks, &stepper.space,
+		    &(struct stack_sample){ .registers = &regs,
+					    .bytes = stepper.bytes,
+					    .nr_bytes = stepper.nr_bytes },
 		    &stepper.stack);
 }
 

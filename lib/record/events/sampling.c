@@ -66,13 +66,12 @@ static void set_call_graph(struct perf_event_attr *attr, const struct sampling *
 		attr->exclude_callchain_kernel = user_only;
 		break;
 	case CALL_GRAPH_STACKS:
-		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+		/* The user part of the chain helps where the stack is deeper than the copy. */
+		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |
+				     PERF_SAMPLE_CALLCHAIN;
 		attr->sample_regs_user = ARCH_PERF_MASK;
 		attr->sample_stack_user = sampling->stack_bytes;
-		if (!user_only) {
-			attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
-			attr->exclude_callchain_user = 1;
-		}
+		attr->exclude_callchain_kernel = user_only;
 		break;
 	}
 }

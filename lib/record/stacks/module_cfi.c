@@ -6,6 +6,7 @@
 #include "arch/arch.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "record/stacks/debug_frame.h"
 
 struct index_entry {
 	uint64_t start, fde;
@@ -19,30 +20,30 @@ static int by_start(const void *a, const void *b)
 }
 
 /* What a linker would have made, with 8-byte absolute addresses. */
-static void build_index(struct module_cfi *cfi)
+static void build_index(struct unwind_image *image, uint8_t **hdr_bytes)
 {
 	static const uint8_t head[] = { 1, 0x04, 0x04, 0x04 }; /* version, DW_EH_PE_udata8 */
 	VEC(struct index_entry) index = { 0 };
 	struct unwind_function function;
 	uint64_t offset = 0;
 
-	while (unwind_cfi_next(&cfi->image, &offset, &function))
+	while (unwind_cfi_next(image, &offset, &function))
 		vec_push(&index, (struct index_entry){ function.start, function.fde });
 	if (!index.nr) { /* nothing that a look-up could find */
-		cfi->image.frame.size = 0;
+		image->frame.size = 0;
 		return;
 	}
 	qsort(index.at, index.nr, sizeof(index.at[0]), by_start);
 
-	uint64_t fields[] = { cfi->image.frame.address, index.nr };
+	uint64_t fields[] = { image->frame.address, index.nr };
 	size_t entries = index.nr * sizeof(index.at[0]);
 	size_t size = sizeof(head) + sizeof(fields) + entries;
-	free(cfi->hdr_bytes);
-	cfi->hdr_bytes = xmalloc(size);
-	memcpy(cfi->hdr_bytes, head, sizeof(head));
-	memcpy(cfi->hdr_bytes + sizeof(head), fields, sizeof(fields));
-	memcpy(cfi->hdr_bytes + sizeof(head) + sizeof(fields), index.at, entries);
-	cfi->image.hdr = (struct unwind_block){ cfi->hdr_bytes, size, 0 };
+	free(*hdr_bytes);
+	*hdr_bytes = xmalloc(size);
+	memcpy(*hdr_bytes, head, sizeof(head));
+	memcpy(*hdr_bytes + sizeof(head), fields, sizeof(fields));
+	memcpy(*hdr_bytes + sizeof(head) + sizeof(fields), index.at, entries);
+	image->hdr = (struct unwind_block){ *hdr_bytes, size, 0 };
 	vec_free(&index);
 }
 
@@ -81,21 +82,27 @@ static int load(struct module_cfi *cfi, const struct module *module, struct erro
 		return error_set(err, ERR_UNSUPPORTED, "no .eh_frame");
 	ret = load_block(&cfi->image.frame, &cfi->frame_bytes, module, &part, err);
 	if (!ret && !unwind_hdr_is_searchable(&cfi->image))
-		build_index(cfi);
+		build_index(&cfi->image, &cfi->hdr_bytes);
 	return ret;
+}
+
+static bool is_readable(const struct module *module)
+{
+	return module->fd >= 0 && module->elf.is_64 && module->elf.machine == ARCH_ELF_MACHINE;
 }
 
 void module_cfi_load(struct module_cfi *cfi, const struct module *module)
 {
 	struct error err = ERROR_INIT;
 
-	*cfi = (struct module_cfi){ 0 };
-	if (module->fd < 0 || !module->elf.is_64 || module->elf.machine != ARCH_ELF_MACHINE)
+	*cfi = (struct module_cfi){ .module = module };
+	if (!is_readable(module))
 		return;
 	if (load(cfi, module, &err) < 0) {
 		log_debug(LOG_STACKS, "%s: no call frame information: %s", module->path,
 			  err.message);
 		module_cfi_release(cfi);
+		cfi->module = module;
 	}
 }
 
@@ -103,10 +110,72 @@ void module_cfi_release(struct module_cfi *cfi)
 {
 	free(cfi->hdr_bytes);
 	free(cfi->frame_bytes);
+	free(cfi->debug_hdr_bytes);
+	free(cfi->debug_bytes);
 	*cfi = (struct module_cfi){ 0 };
 }
 
 size_t module_cfi_bytes(const struct module_cfi *cfi)
 {
 	return cfi->image.hdr.size + cfi->image.frame.size;
+}
+
+static const struct unwind_image *debug_image(struct module_cfi *cfi)
+{
+	if (cfi->debug_was_tried)
+		return &cfi->debug;
+	cfi->debug_was_tried = true;
+	if (!is_readable(cfi->module))
+		return &cfi->debug;
+	cfi->debug.frame.size = debug_frame_read(&cfi->debug_bytes, cfi->module->fd);
+	cfi->debug.frame.bytes = cfi->debug_bytes;
+	if (cfi->debug.frame.size)
+		build_index(&cfi->debug, &cfi->debug_hdr_bytes);
+	return &cfi->debug;
+}
+
+static bool is_none(const struct unwind_row *row)
+{
+	return unwind_rule_kind(row->rule) == UNWIND_RULE_NONE;
+}
+
+void module_cfi_find(struct module_cfi *cfi, uint64_t address, struct unwind_row *row)
+{
+	struct unwind_row gap;
+
+	unwind_cfi_find(&cfi->image, address, row);
+	if (!is_none(row))
+		return;
+	gap = *row;
+	unwind_cfi_find(debug_image(cfi), address, row);
+	if (row->start < gap.start)
+		row->start = gap.start;
+	if (row->end > gap.end)
+		row->end = gap.end;
+}
+
+/* The image that knows the function. */
+static const struct unwind_image *image_with(struct module_cfi *cfi, uint64_t address,
+					     struct unwind_row *function)
+{
+	if (unwind_cfi_function(&cfi->image, address, function))
+		return &cfi->image;
+	return unwind_cfi_function(debug_image(cfi), address, function) ? &cfi->debug : NULL;
+}
+
+struct unwind_place module_cfi_register(struct module_cfi *cfi, uint64_t address, unsigned int reg)
+{
+	struct unwind_row function;
+	const struct unwind_image *image = image_with(cfi, address, &function);
+
+	if (!image)
+		return (struct unwind_place){ .kind = UNWIND_PLACE_OTHER };
+	return unwind_cfi_register(image, address, reg);
+}
+
+uint64_t module_cfi_function(struct module_cfi *cfi, uint64_t address)
+{
+	struct unwind_row function;
+
+	return image_with(cfi, address, &function) ? function.start : 0;
 }

@@ -5,14 +5,18 @@
  *	struct module_cfi cfi = { 0 };
  *
  *	module_cfi_load(&cfi, module);
- *	unwind_cfi_find(&cfi.image, address, &row);
+ *	module_cfi_find(&cfi, address, &row);
  *	module_cfi_release(&cfi);
  *
  * The bytes are copied out of the file, a few per cent of it, since a mapped file that somebody
  * truncates would kill us.  A file without .eh_frame_hdr gets an index of the same form.
+ *
+ * .debug_frame is read where .eh_frame has nothing to say.
  */
 #ifndef RECORD_STACKS_MODULE_CFI_H
 #define RECORD_STACKS_MODULE_CFI_H
+
+#include <stdbool.h>
 
 #include "object/module.h"
 #include "unwind/cfi.h"
@@ -20,11 +24,21 @@
 struct module_cfi {
 	struct unwind_image image; /* empty where there is no CFI: every look-up finds none */
 	uint8_t *hdr_bytes, *frame_bytes;
+	struct unwind_image debug; /* of .debug_frame, likewise */
+	uint8_t *debug_hdr_bytes, *debug_bytes;
+	const struct module *module;
+	bool debug_was_tried;
 };
 
-/* Does not fail: what cannot be read is logged, and the image is empty. */
+/* Does not fail: what cannot be read is logged, and the image is empty.  module has to stay. */
 void module_cfi_load(struct module_cfi *cfi, const struct module *module);
 void module_cfi_release(struct module_cfi *cfi);
 size_t module_cfi_bytes(const struct module_cfi *cfi);
+
+/* As unwind_cfi_find() and unwind_cfi_register(). */
+void module_cfi_find(struct module_cfi *cfi, uint64_t address, struct unwind_row *row);
+struct unwind_place module_cfi_register(struct module_cfi *cfi, uint64_t address, unsigned int reg);
+/* The start of the function around address; 0: none. */
+uint64_t module_cfi_function(struct module_cfi *cfi, uint64_t address);
 
 #endif

@@ -4,31 +4,23 @@
 #include <string.h>
 
 #include "arch/perf_regs.h"
-#include "base/map.h"
 #include "base/vec.h"
-#include "record/stacks/module_cfi.h"
-#include "unwind/cache.h"
+#include "record/stacks/remembered.h"
+#include "record/stacks/rules.h"
 #include "unwind/step.h"
 
 enum {
 	LEAF_FRAMES = STACK_FRAMES_MAX / 2, /* of a stack too deep; the rest is the root's side */
 	ROOT_FRAMES = STACK_FRAMES_MAX - LEAF_FRAMES,
 	STEPS_MAX = 1 << 14,
-	CACHE_BITS_FIRST = 12,
-	CACHE_BITS_MAX = 20,
-	ADDRESS_BITS = 44, /* of a cache key; above them is the number of the CFI */
 };
 
 struct stacks {
-	VEC(struct module_cfi) cfis;
-	VEC(uint32_t) cfi_of_module; /* by module id: number of the CFI + 1, or 0 */
-	struct map cfi_by_build_id;
-	struct unwind_cache cache;
-	uint64_t misses; /* since the cache grew */
-	struct stacks_figures figures;
-	struct {
-		uint64_t sp, fp;
-	} walked[LEAF_FRAMES]; /* registers of the frames of the walk */
+	struct rules rules;
+	struct remembered remembered;
+	struct walked_vec walked;    /* of the walk at hand, leaf first */
+	struct words_window *window; /* likewise */
+	uint64_t walks, frames;
 };
 
 struct stack_registers stack_registers_of_perf(const uint64_t *words)
@@ -45,19 +37,12 @@ struct stack_registers stack_registers_of_perf(const uint64_t *words)
 	return registers;
 }
 
-static void resize_cache(struct stacks *stacks, unsigned int bits)
-{
-	free(stacks->cache.entries);
-	stacks->cache.entries = xcalloc(UINT64_C(1) << bits, sizeof(stacks->cache.entries[0]));
-	stacks->cache.bits = bits;
-	stacks->misses = 0;
-}
-
 struct stacks *stacks_new(void)
 {
 	struct stacks *stacks = xcalloc(1, sizeof(*stacks));
 
-	resize_cache(stacks, CACHE_BITS_FIRST);
+	rules_init(&stacks->rules);
+	stacks->window = xmalloc(sizeof(*stacks->window));
 	return stacks;
 }
 
@@ -65,151 +50,38 @@ void stacks_free(struct stacks *stacks)
 {
 	if (!stacks)
 		return;
-	vec_each(&stacks->cfis, cfi) module_cfi_release(cfi);
-	vec_free(&stacks->cfis);
-	vec_free(&stacks->cfi_of_module);
-	map_release(&stacks->cfi_by_build_id);
-	free(stacks->cache.entries);
+	rules_release(&stacks->rules);
+	remembered_release(&stacks->remembered);
+	vec_free(&stacks->walked);
+	free(stacks->window);
 	free(stacks);
 }
 
 struct stacks_figures stacks_figures(const struct stacks *stacks)
 {
-	return stacks->figures;
-}
+	struct rules_figures figures = stacks->rules.figures;
 
-/* --- rules ------------------------------------------------------------------------ */
-
-static uint64_t hash_text(const char *text)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	while (*text)
-		hash = (hash ^ (uint8_t)*text++) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
-static uint32_t load_cfi(struct stacks *stacks, const struct module *module)
-{
-	struct module_cfi *cfi = vec_add(&stacks->cfis);
-
-	module_cfi_load(cfi, module);
-	stacks->figures.row_bytes += module_cfi_bytes(cfi);
-	return (uint32_t)stacks->cfis.nr;
-}
-
-/* The same file under several paths or in several containers is evaluated once. */
-static uint32_t cfi_by_build_id(struct stacks *stacks, const struct module *module)
-{
-	if (!module->build_id || !module->elf.nr_loads)
-		return load_cfi(stacks, module);
-
-	uint64_t *number = map_add(&stacks->cfi_by_build_id, hash_text(module->build_id), NULL);
-	if (!*number)
-		*number = load_cfi(stacks, module);
-	return (uint32_t)*number;
-}
-
-static uint32_t cfi_of(struct stacks *stacks, const struct module *module)
-{
-	while (stacks->cfi_of_module.nr <= module->id)
-		vec_push(&stacks->cfi_of_module, 0);
-
-	uint32_t *number = &stacks->cfi_of_module.at[module->id];
-	if (!*number)
-		*number = cfi_by_build_id(stacks, module);
-	return *number - 1;
-}
-
-/* One cache serves all modules: the number of the CFI goes into the high bits. */
-static void cache_row(struct stacks *stacks, uint64_t key, uint64_t address, struct unwind_row *row)
-{
-	uint64_t limit = UINT64_C(1) << ADDRESS_BITS;
-
-	if (++stacks->misses >> stacks->cache.bits && stacks->cache.bits < CACHE_BITS_MAX)
-		resize_cache(stacks, stacks->cache.bits + 2);
-	row->end = (row->end < limit ? row->end : limit) + key - address;
-	row->start += key - address;
-	unwind_cache_add(&stacks->cache, key, row);
-}
-
-static unwind_rule rule_at(struct stacks *stacks, const struct module *module, uint64_t address)
-{
-	uint32_t number = cfi_of(stacks, module);
-	uint64_t key = (uint64_t)number << ADDRESS_BITS | address;
-	bool has_key = !(address >> ADDRESS_BITS) && !(number >> (64 - ADDRESS_BITS));
-	struct unwind_row row;
-
-	if (has_key && unwind_cache_find(&stacks->cache, key, &row.rule))
-		return row.rule;
-	stacks->figures.evaluated++;
-	unwind_cfi_find(&stacks->cfis.at[number].image, address, &row);
-	if (has_key)
-		cache_row(stacks, key, address, &row);
-	return row.rule;
+	return (struct stacks_figures){ .walks = stacks->walks,
+					.frames = stacks->frames,
+					.evaluated = figures.evaluated,
+					.row_bytes = figures.row_bytes };
 }
 
 /* --- the walk ----------------------------------------------------------------------- */
 
-struct stack_bytes {
-	const uint8_t *bytes;
-	uint64_t size, sp;
-};
-
-static inline bool read_word(void *arg, uint64_t address, uint64_t *word)
-{
-	const struct stack_bytes *stack = arg;
-	uint64_t offset = address - stack->sp;
-
-	if (offset > stack->size || stack->size - offset < sizeof(*word))
-		return false;
-	memcpy(word, stack->bytes + offset, sizeof(*word));
-	return true;
-}
-
-/* Once full, the places of the root's side are used over and over. */
-static struct stack_frame *add_frame(struct stack *stack)
-{
-	size_t n = stack->nr++;
-
-	if (n >= STACK_FRAMES_MAX)
-		n = LEAF_FRAMES + (n - LEAF_FRAMES) % ROOT_FRAMES;
-	return &stack->frames[n];
-}
-
-static void reverse(struct stack_frame *frames, size_t nr)
-{
-	for (size_t i = 0; i < nr / 2; i++) {
-		struct stack_frame frame = frames[i];
-
-		frames[i] = frames[nr - 1 - i];
-		frames[nr - 1 - i] = frame;
-	}
-}
-
-/* Puts the root's side in order and says how many frames are missing before it. */
-static void elide(struct stack *stack)
-{
-	if (stack->nr <= STACK_FRAMES_MAX)
-		return;
-
-	struct stack_frame *frames = stack->frames + LEAF_FRAMES;
-	size_t oldest = (stack->nr - LEAF_FRAMES) % ROOT_FRAMES;
-	reverse(frames, oldest);
-	reverse(frames + oldest, ROOT_FRAMES - oldest);
-	reverse(frames, ROOT_FRAMES);
-	stack->elided = stack->nr - STACK_FRAMES_MAX;
-	stack->elided_at = LEAF_FRAMES;
-	stack->nr = STACK_FRAMES_MAX;
-}
-
 struct walk {
 	struct stacks *stacks;
 	const struct space *space;
-	const struct stack_registers *registers;
-	struct stack_bytes bytes;
+	const struct stack_sample *sample;
+	struct words words;
 	struct unwind_frame frame;
-	const struct mapping *mapping; /* of the frame before, or NULL */
+	const struct mapping *mapping;	       /* of the frame before, or NULL */
+	enum stack_origin origin;	       /* of the frame */
+	unwind_rule rule;		       /* for the frame added last */
+	size_t nr_windows;		       /* when the remembered stack was last looked at */
+	struct remembered_thread *thread;      /* NULL: not known */
+	const struct remembered_stack *joined; /* one of its stacks; NULL: none */
+	size_t nr_kept; /* first frames of that, which are the outermost here */
 	struct stack *stack;
 };
 
@@ -223,40 +95,27 @@ static const struct mapping *find_mapping(struct walk *walk, uint64_t pc)
 	return walk->mapping;
 }
 
-/* For find_register(). */
-static void keep_registers(struct walk *walk)
-{
-	size_t nr = walk->stack->nr;
-
-	if (nr >= LEAF_FRAMES)
-		return;
-	walk->stacks->walked[nr].sp = walk->frame.sp;
-	walk->stacks->walked[nr].fp = walk->frame.fp;
-}
-
 /*
- * The value that a register of frame `inner` + 1 had, given the one it had in frame `inner`: most
+ * The value that a register of the frame outside `inner` had, given the one it had in `inner`: most
  * functions leave it alone or have saved it on the stack.
  */
-static bool restore_register(struct walk *walk, size_t inner, unsigned int reg, uint64_t *value)
+static bool restore_register(struct walk *walk, const struct walked *inner, unsigned int reg,
+			     uint64_t *value)
 {
-	const struct stack_frame *frame = &walk->stack->frames[inner];
-	uint32_t number = cfi_of(walk->stacks, frame->module);
-	struct unwind_place place =
-		unwind_cfi_register(&walk->stacks->cfis.at[number].image, frame->address, reg);
-	uint64_t sp = walk->stacks->walked[inner].sp, fp = walk->stacks->walked[inner].fp;
-	uint64_t cfa = walk->stacks->walked[inner + 1].sp;
+	struct unwind_place place = rules_register(&walk->stacks->rules, inner->frame.module,
+						   inner->frame.address, reg);
+	uint64_t sp = inner->sp, fp = inner->fp, cfa = inner[1].sp;
 	uint64_t offset = (uint64_t)(int64_t)place.offset;
 
 	switch (place.kind) {
 	case UNWIND_PLACE_SAME:
 		return true;
 	case UNWIND_PLACE_CFA: /* below sp it was popped already */
-		return read_word(&walk->bytes, cfa + offset, value) || cfa + offset < sp;
+		return words_read(&walk->words, cfa + offset, value) || cfa + offset < sp;
 	case UNWIND_PLACE_SP:
-		return read_word(&walk->bytes, sp + offset, value);
+		return words_read(&walk->words, sp + offset, value);
 	case UNWIND_PLACE_FP: /* likewise above the frame */
-		return fp >= cfa || read_word(&walk->bytes, fp + offset, value);
+		return fp >= cfa || words_read(&walk->words, fp + offset, value);
 	default:
 		return false;
 	}
@@ -265,13 +124,13 @@ static bool restore_register(struct walk *walk, size_t inner, unsigned int reg, 
 /* What a register holds in the frame that was added last, from the leaf's on. */
 static bool find_register(struct walk *walk, unsigned int reg, uint64_t *value)
 {
-	size_t nr = walk->stack->nr;
+	const struct walked_vec *walked = &walk->stacks->walked;
 
-	if (!walk->registers->has_general || nr > LEAF_FRAMES)
+	if (!walk->sample->registers->has_general)
 		return false;
-	*value = walk->registers->general[reg];
-	for (size_t inner = 0; inner + 1 < nr; inner++)
-		if (!restore_register(walk, inner, reg, value))
+	*value = walk->sample->registers->general[reg];
+	for (size_t inner = 0; inner + 1 < walked->nr; inner++)
+		if (!restore_register(walk, &walked->at[inner], reg, value))
 			return false;
 	return true;
 }
@@ -285,13 +144,20 @@ static enum unwind_end step_by_register(struct walk *walk, unwind_rule rule, boo
 	if (!find_register(walk, unwind_rule_small(rule), &value))
 		return UNWIND_END_UNSUPPORTED;
 	if (is_link)
-		return unwind_step_link(&walk->frame, rule, value, read_word, &walk->bytes);
+		return unwind_step_link(&walk->frame, rule, value, words_read, &walk->words);
 	value += (uint64_t)((int64_t)ARCH_WORD * unwind_rule_offset(rule));
-	return unwind_step_to(&walk->frame, rule, value, read_word, &walk->bytes);
+	return unwind_step_to(&walk->frame, rule, value, words_read, &walk->words);
 }
 
-static enum unwind_end step(struct walk *walk, unwind_rule rule)
+/* What a sample goes through for each of its frames is one piece of code. */
+#define HOT static inline __attribute__((always_inline))
+
+/* From the frame that was added last to its caller. */
+HOT enum unwind_end step(struct walk *walk)
 {
+	unwind_rule rule = walk->rule;
+
+	walk->origin = walk->words.memory ? STACK_BY_MEMORY : STACK_BY_CFI;
 	switch (unwind_rule_kind(rule)) {
 	case UNWIND_RULE_REGISTER:
 		return step_by_register(walk, rule, false);
@@ -300,25 +166,30 @@ static enum unwind_end step(struct walk *walk, unwind_rule rule)
 	case UNWIND_RULE_UNSUPPORTED:
 		walk->stack->unsupported = (enum unwind_unsupported)unwind_rule_operand(rule);
 		break;
+	case UNWIND_RULE_NONE:
+		if (!walk->words.memory)
+			walk->origin = STACK_BY_FP;
+		break;
 	default:
 		break;
 	}
-	return unwind_step(&walk->frame, unwind_rule_or_chain(rule), read_word, &walk->bytes);
+	return unwind_step(&walk->frame, unwind_rule_or_chain(rule), words_read, &walk->words);
 }
 
 /*
  * The rule for the frame, whose address is corrected for the trampoline of a signal handler: nobody
  * called it, and while it is in its system call, pc is behind its last instruction.
  */
-static unwind_rule find_rule(struct walk *walk, const struct mapping *mapping,
-			     struct stack_frame *frame)
+HOT unwind_rule find_rule(struct walk *walk, const struct mapping *mapping,
+			  struct stack_frame *frame)
 {
-	unwind_rule rule = rule_at(walk->stacks, mapping->module, frame->address);
+	struct rules *rules = &walk->stacks->rules;
+	unwind_rule rule = rules_at(rules, mapping->module, frame->address);
 
 	if (unwind_rule_kind(rule) == UNWIND_RULE_SIGNAL) {
 		frame->address = mapping_address(mapping, frame->pc);
 	} else if (unwind_rule_kind(rule) == UNWIND_RULE_NONE && walk->frame.exact) {
-		unwind_rule before = rule_at(walk->stacks, mapping->module, frame->address - 1);
+		unwind_rule before = rules_at(rules, mapping->module, frame->address - 1);
 
 		if (unwind_rule_kind(before) == UNWIND_RULE_SIGNAL) {
 			frame->address--;
@@ -328,36 +199,294 @@ static unwind_rule find_rule(struct walk *walk, const struct mapping *mapping,
 	return rule;
 }
 
-/* Adds the frame and steps to its caller. */
-static enum unwind_end walk_frame(struct walk *walk)
+HOT struct stack_frame *add_frame(struct walk *walk, const struct mapping *mapping, uint64_t lookup)
 {
-	struct stack *stack = walk->stack;
+	struct walked_vec *walked = &walk->stacks->walked;
+
+	vec_push(walked,
+		 (struct walked){
+			 .frame = { .module = mapping ? mapping->module : NULL,
+				    .address = mapping ? mapping_address(mapping, lookup) : lookup,
+				    .pc = walk->frame.pc,
+				    .origin = walk->origin },
+			 .sp = walk->frame.sp,
+			 .fp = walk->frame.fp,
+		 });
+	walk->stack->origins |= 1U << walk->origin;
+	return &vec_last(walked)->frame;
+}
+
+/* Adds the frame and steps to its caller. */
+HOT enum unwind_end walk_frame(struct walk *walk)
+{
 	uint64_t lookup = unwind_lookup_pc(&walk->frame);
 	const struct mapping *mapping = find_mapping(walk, lookup);
+	struct stack_frame *added;
 
-	stack->end_module = mapping ? mapping->module : NULL;
-	if (!mapping && stack->nr)
+	walk->stack->end_module = mapping ? mapping->module : NULL;
+	if (!mapping && walk->stacks->walked.nr)
 		return UNWIND_END_NO_MODULE;
-	keep_registers(walk);
-
-	struct stack_frame *added = add_frame(stack);
-	*added = (struct stack_frame){ stack->end_module, lookup, walk->frame.pc };
+	added = add_frame(walk, mapping, lookup);
 	if (!mapping)
 		return UNWIND_END_NO_MODULE;
-	added->address = mapping_address(mapping, lookup);
+	walk->rule = find_rule(walk, mapping, added);
+	return step(walk);
+}
 
-	return step(walk, find_rule(walk, mapping, added));
+/* --- beyond the copy ------------------------------------------------------------------ */
+
+static bool is_same_function(struct walk *walk, const struct stack_frame *one,
+			     const struct stack_frame *other)
+{
+	struct rules *rules = &walk->stacks->rules;
+	uint64_t function;
+
+	if (one->module != other->module || !one->module)
+		return false;
+	if (one->pc == other->pc)
+		return true;
+	function = rules_function(rules, one->module, one->address);
+	return function && function == rules_function(rules, other->module, other->address);
+}
+
+/* Where the frame that was added last is in the stack, which is not its root; 0: nowhere. */
+static size_t find_in(struct walk *walk, const struct remembered_stack *stack)
+{
+	const struct walked *frame = vec_last(&walk->stacks->walked);
+	ptrdiff_t at = remembered_find(stack, frame->sp);
+
+	if (at < 0 || !is_same_function(walk, &frame->frame, &stack->frames.at[at].frame))
+		return 0;
+	return (size_t)at;
+}
+
+/* Up to the root. */
+static bool have_same_callers(const struct remembered_stack *one,
+			      const struct remembered_stack *other, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (one->frames.at[i].frame.pc != other->frames.at[i].frame.pc ||
+		    one->frames.at[i].sp != other->frames.at[i].sp)
+			return false;
+	return true;
+}
+
+/*
+ * A frame at the same place of the stack and in the same function as one of a whole stack before:
+ * its callers are the same, unless stacks do not agree on that.
+ */
+static bool join_remembered(struct walk *walk)
+{
+	const struct remembered_stack *joined = NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; walk->thread && i < REMEMBERED_STACKS; i++) {
+		const struct remembered_stack *stack = &walk->thread->stacks[i];
+		size_t at = find_in(walk, stack);
+
+		if (!at)
+			continue;
+		if (joined && (at != kept || !have_same_callers(joined, stack, at)))
+			return false;
+		joined = stack;
+		kept = at;
+	}
+	if (!joined)
+		return false;
+	walk->joined = joined;
+	walk->nr_kept = kept;
+	walk->stack->origins |= 1U << STACK_BY_LAST;
+	walk->stack->end = joined->end;
+	walk->stack->end_module = joined->end_module;
+	return true;
+}
+
+/* A very deep stack is not read anew with each sample. */
+static bool has_read_enough(struct walk *walk)
+{
+	if (walk->words.nr_windows < 2 || walk->words.nr_windows == walk->nr_windows)
+		return false;
+	walk->nr_windows = walk->words.nr_windows;
+	return join_remembered(walk);
+}
+
+HOT void walk_on(struct walk *walk)
+{
+	struct stack *stack = walk->stack;
+
+	do {
+		stack->end = walk_frame(walk);
+		if (has_read_enough(walk))
+			return;
+	} while (!stack->end && walk->stacks->walked.nr < STEPS_MAX);
+	if (!stack->end)
+		stack->end = UNWIND_END_TOO_DEEP;
+}
+
+/* By the program's memory: false, and back at the copy's end, if that is another stack by now. */
+static bool walk_memory(struct walk *walk)
+{
+	const struct unwind_frame frame = walk->frame;
+	const struct module *end_module = walk->stack->end_module;
+	size_t nr = walk->stacks->walked.nr;
+
+	words_open(&walk->words, walk->sample->memory);
+	walk->stack->end = step(walk);
+	if (!walk->stack->end)
+		walk_on(walk);
+	if (unwind_end_is_root(walk->stack->end) && words_held(&walk->words))
+		return true;
+
+	walk->stacks->walked.nr = nr;
+	walk->frame = frame;
+	walk->words.memory = NULL;
+	walk->nr_kept = 0;
+	walk->joined = NULL;
+	walk->stack->origins &= ~(1U << STACK_BY_MEMORY | 1U << STACK_BY_LAST);
+	walk->stack->end_module = end_module;
+	walk->stack->end = UNWIND_END_BAD_READ;
+	return false;
+}
+
+/* How far chain[i] is from being walked[i], where they agree at the end of the walk. */
+static bool align_chain(const struct walk *walk, ptrdiff_t *shift)
+{
+	static const ptrdiff_t shifts[] = { 0, -1, 1 }; /* a chain may skip the leaf's caller */
+	const struct walked_vec *walked = &walk->stacks->walked;
+	ptrdiff_t last = (ptrdiff_t)walked->nr - 1, nr = (ptrdiff_t)walk->sample->nr_chain;
+
+	for (size_t i = 0; i < sizeof(shifts) / sizeof(shifts[0]); i++) {
+		*shift = shifts[i];
+		if (last >= 2 && last + *shift < nr &&
+		    walk->sample->chain[last + *shift] == walked->at[last].frame.pc &&
+		    walk->sample->chain[last + *shift - 1] == walked->at[last - 1].frame.pc)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the frame added last keeps its frame pointer where the kernel looks for it. */
+static bool is_in_chain(const struct walk *walk)
+{
+	return unwind_rule_kind(walk->rule) == UNWIND_RULE_NONE ||
+	       (unwind_rule_kind(walk->rule) == UNWIND_RULE_FP &&
+		unwind_rule_operand(walk->rule) == 2 && unwind_rule_fp(walk->rule) == 2);
+}
+
+/* By the kernel's frame pointers: return addresses without registers. */
+static void walk_chain(struct walk *walk)
+{
+	struct walked_vec *walked = &walk->stacks->walked;
+	ptrdiff_t shift;
+
+	if (!align_chain(walk, &shift))
+		return;
+	walk->origin = STACK_BY_CHAIN;
+	for (size_t i = walked->nr + (size_t)shift; i < walk->sample->nr_chain && is_in_chain(walk);
+	     i++) {
+		uint64_t pc = walk->sample->chain[i];
+		const struct mapping *mapping = find_mapping(walk, pc - 1);
+
+		if (!mapping)
+			return;
+		walk->frame = (struct unwind_frame){ .pc = pc };
+		struct stack_frame *added = add_frame(walk, mapping, pc - 1);
+		walk->stack->end_module = mapping->module;
+		walk->rule = find_rule(walk, mapping, added);
+	}
+	if (unwind_rule_kind(walk->rule) == UNWIND_RULE_ROOT)
+		walk->stack->end = UNWIND_END_ROOT;
+}
+
+static void go_beyond(struct walk *walk)
+{
+	if (walk->sample->memory && walk_memory(walk))
+		return;
+	if (!join_remembered(walk))
+		walk_chain(walk);
+}
+
+/* --- the result ------------------------------------------------------------------------ */
+
+/* Of all frames, the leaf's first, those of the walk come before those that are remembered. */
+static void put_frames(const struct walk *walk, size_t to, size_t from, size_t nr)
+{
+	const struct walked_vec *walked = &walk->stacks->walked;
+	struct stack_frame *frames = &walk->stack->frames[to];
+
+	for (; nr && from < walked->nr; from++, nr--)
+		*frames++ = walked->at[from].frame;
+	for (; nr; from++, nr--) {
+		*frames = walk->joined->frames.at[walk->nr_kept - 1 - (from - walked->nr)].frame;
+		frames++->origin = STACK_BY_LAST;
+	}
+}
+
+/* Of a stack that is too deep, the leaf's side and the root's. */
+static void put_stack(const struct walk *walk)
+{
+	struct stack *stack = walk->stack;
+	size_t nr = walk->stacks->walked.nr + walk->nr_kept;
+
+	stack->nr = nr < STACK_FRAMES_MAX ? nr : STACK_FRAMES_MAX;
+	stack->elided = nr - stack->nr;
+	stack->elided_at = stack->elided ? LEAF_FRAMES : 0;
+	if (stack->elided) {
+		put_frames(walk, 0, 0, LEAF_FRAMES);
+		put_frames(walk, LEAF_FRAMES, nr - ROOT_FRAMES, ROOT_FRAMES);
+	} else {
+		put_frames(walk, 0, 0, nr);
+	}
+}
+
+static void remember(const struct walk *walk)
+{
+	const uint32_t origins = walk->stack->origins;
+	struct remembered_stack *stack;
+
+	if (!walk->thread || !unwind_end_is_root(walk->stack->end) ||
+	    origins & 1U << STACK_BY_CHAIN || walk->nr_kept)
+		return;
+	stack = remembered_place(walk->thread, origins & 1U << STACK_BY_MEMORY);
+	remembered_put(stack, &walk->stacks->walked);
+	stack->end = walk->stack->end;
+	stack->end_module = walk->stack->end_module;
+}
+
+static uint64_t depth(const struct walk *walk)
+{
+	const struct walked *outermost =
+		walk->nr_kept ? &walk->joined->frames.at[0] : vec_last(&walk->stacks->walked);
+
+	return outermost->sp > walk->words.sp ? outermost->sp - walk->words.sp : 0;
+}
+
+static void finish(struct walk *walk)
+{
+	struct stack *stack = walk->stack;
+
+	if (!walk->words.size &&
+	    (stack->end == UNWIND_END_BAD_READ || stack->end == UNWIND_END_NO_MODULE))
+		stack->end = UNWIND_END_NO_STACK;
+	put_stack(walk);
+	stack->depth = depth(walk);
+	remember(walk);
+	walk->stacks->walks++;
+	walk->stacks->frames += stack->nr + stack->elided;
 }
 
 void stacks_walk(struct stacks *stacks, const struct space *space,
-		 const struct stack_registers *registers, const void *bytes, size_t nr_bytes,
-		 struct stack *stack)
+		 const struct stack_sample *sample, struct stack *stack)
 {
+	const struct stack_registers *registers = sample->registers;
 	struct walk walk = {
 		.stacks = stacks,
 		.space = space,
-		.registers = registers,
-		.bytes = { bytes, nr_bytes, registers->sp },
+		.sample = sample,
+		.words = { .bytes = sample->bytes,
+			   .size = sample->nr_bytes,
+			   .sp = registers->sp,
+			   .window = stacks->window },
 		.frame = { .pc = registers->pc,
 			   .sp = registers->sp,
 			   .fp = registers->fp,
@@ -365,16 +494,13 @@ void stacks_walk(struct stacks *stacks, const struct space *space,
 		.stack = stack,
 	};
 
-	stack->nr = stack->elided = stack->elided_at = 0;
+	if (sample->thread)
+		walk.thread = remembered_of(&stacks->remembered, sample->thread);
+	stacks->walked.nr = 0;
 	stack->unsupported = 0;
-	do
-		stack->end = walk_frame(&walk);
-	while (!stack->end && stack->nr < STEPS_MAX);
-	if (!stack->end)
-		stack->end = UNWIND_END_TOO_DEEP;
-	if (!nr_bytes && (stack->end == UNWIND_END_BAD_READ || stack->end == UNWIND_END_NO_MODULE))
-		stack->end = UNWIND_END_NO_STACK;
-	stacks->figures.walks++;
-	stacks->figures.frames += stack->nr;
-	elide(stack);
+	stack->origins = 0;
+	walk_on(&walk);
+	if (stack->end == UNWIND_END_BAD_READ && sample->nr_bytes)
+		go_beyond(&walk);
+	finish(&walk);
 }

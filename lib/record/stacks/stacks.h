@@ -3,9 +3,10 @@
  * stacks - from the registers and stack bytes of a sample to its frames.
  *
  *	struct stacks *stacks = stacks_new();
- *	struct stack stack;			// 24 KiB: one per thread that walks, reused
+ *	struct stack stack;			// 32 KiB: one per thread that walks, reused
+ *	struct stack_sample sample = { .registers = &registers, .bytes = bytes, .nr_bytes = nr };
  *
- *	stacks_walk(stacks, &process->space, &registers, bytes, nr_bytes, &stack);
+ *	stacks_walk(stacks, &process->space, &sample, &stack);
  *	for (size_t i = 0; i < stack.nr; i++)	// leaf first
  *		use(stack.frames[i].module, stack.frames[i].address);
  *	if (!unwind_end_is_root(stack.end))
@@ -14,6 +15,12 @@
  * By the call frame information of each module, evaluated when an address is first met and kept for
  * all processes; where there is none, by frame pointers.  The user part only: kernel frames
  * come from perf's own chain and go in front.  One thread at a time.
+ *
+ * Where the stack goes on beyond the copy, so does the walk, by what it has first:
+ *
+ *	the program's memory		if the frame at the copy's end proves to be there still
+ *	the thread's last whole stack	if that has the same function at the same place
+ *	the kernel's frame pointers	while the CFI says that these frames keep them
  */
 #ifndef RECORD_STACKS_STACKS_H
 #define RECORD_STACKS_STACKS_H
@@ -24,6 +31,7 @@
 
 #include "arch/arch.h"
 #include "object/space.h"
+#include "record/stacks/words.h"
 #include "unwind/end.h"
 #include "unwind/rule.h"
 
@@ -31,10 +39,21 @@ enum {
 	STACK_FRAMES_MAX = 1024,
 };
 
+/* How a frame was found. */
+enum stack_origin {
+	STACK_BY_CFI,	 /* the leaf too */
+	STACK_BY_FP,	 /* no CFI: by the frame pointer */
+	STACK_BY_MEMORY, /* by words read from the program after the sample was taken */
+	STACK_BY_LAST,	 /* in the thread's last whole stack */
+	STACK_BY_CHAIN,	 /* in the kernel's chain of frame pointers */
+	STACK_NR_ORIGINS
+};
+
 struct stack_frame {
 	const struct module *module; /* NULL: in no mapping */
 	uint64_t address; /* in the module's file, to look things up by: of the call, for callers */
 	uint64_t pc;	  /* as it was; for callers the return address */
+	enum stack_origin origin;
 };
 
 /* A stack deeper than STACK_FRAMES_MAX has lost `elided` frames before frames[elided_at]: both
@@ -43,6 +62,9 @@ struct stack {
 	struct stack_frame frames[STACK_FRAMES_MAX]; /* leaf first */
 	size_t nr;
 	size_t elided, elided_at;
+
+	uint32_t origins; /* of frames: bits 1 << enum stack_origin */
+	uint64_t depth;	  /* bytes of the stack that were needed, as far as it was walked */
 
 	enum unwind_end end;
 	enum unwind_unsupported unsupported; /* with UNWIND_END_UNSUPPORTED */
@@ -59,19 +81,28 @@ struct stack_registers {
 /* From the words of a perf sample that asked for the registers of ARCH_PERF_MASK. */
 struct stack_registers stack_registers_of_perf(const uint64_t *words);
 
+struct stack_sample {
+	const struct stack_registers *registers;
+	const void *bytes; /* of the stack, from sp on */
+	size_t nr_bytes;
+	const uint64_t *chain; /* the kernel's, user part: pc, then return addresses */
+	size_t nr_chain;
+	uint64_t thread; /* whatever tells threads and their programs apart; 0: not known */
+	const struct stack_memory *memory; /* the program's, as it is now; NULL: cannot be read */
+};
+
 struct stacks;
 
 struct stacks *stacks_new(void);
 void stacks_free(struct stacks *stacks);
 
 /*
- * Walks from the registers, reading words only from the nr_bytes of the stack that start at sp.
- * Frame 0, the pc itself, is always there.  A walk that ends with UNWIND_END_BAD_READ needed more
- * of the stack than was copied; UNWIND_END_NO_STACK says that there were no bytes at all.
+ * Walks from the registers.  Frame 0, the pc itself, is always there.  A walk that ends with
+ * UNWIND_END_BAD_READ needed more of the stack than was copied or could be had otherwise;
+ * UNWIND_END_NO_STACK says that there were no bytes at all.
  */
 void stacks_walk(struct stacks *stacks, const struct space *space,
-		 const struct stack_registers *registers, const void *bytes, size_t nr_bytes,
-		 struct stack *stack);
+		 const struct stack_sample *sample, struct stack *stack);
 
 /* What it cost so far. */
 struct stacks_figures {

@@ -22,6 +22,7 @@ static struct figure share_of(const struct cpu *cpu, enum profile_quality_kind k
 			whole = cpu->samples + cpu->lost;
 		break;
 	case PROFILE_TRUNCATED:
+	case PROFILE_STITCHED:
 	case PROFILE_NO_SYMBOL:
 	case PROFILE_NO_DEBUG:
 		whole = cpu->samples;

@@ -40,6 +40,7 @@ static const char *meaning(enum profile_quality_kind kind)
 	static const char *const meanings[PROFILE_NR_QUALITY] = {
 		[PROFILE_LOST] = "samples, records or heap events that got lost",
 		[PROFILE_TRUNCATED] = "stacks without their outermost frames",
+		[PROFILE_STITCHED] = "stacks with frames that neither the copy nor CFI gave",
 		[PROFILE_NO_SYMBOL] = "code known by its address only",
 		[PROFILE_NO_DEBUG] = "code without files and lines",
 		[PROFILE_UNTRACKED] = "processes whose heap was not seen",

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/stacks/remembered.h"
+
+#include "base/map.h"
+
+struct remembered_thread *remembered_of(struct remembered *remembered, uint64_t key)
+{
+	struct remembered_thread *thread;
+
+	if (!remembered->at)
+		remembered->at = xcalloc(REMEMBERED_THREADS, sizeof(*remembered->at));
+	thread = &remembered->at[map_hash(key) % REMEMBERED_THREADS];
+	if (thread->key != key) {
+		thread->key = key;
+		for (size_t i = 0; i < REMEMBERED_STACKS; i++)
+			thread->stacks[i].frames.nr = 0;
+	}
+	return thread;
+}
+
+void remembered_release(struct remembered *remembered)
+{
+	for (size_t i = 0; remembered->at && i < REMEMBERED_THREADS; i++)
+		for (size_t k = 0; k < REMEMBERED_STACKS; k++)
+			vec_free(&remembered->at[i].stacks[k].frames);
+	free(remembered->at);
+	remembered->at = NULL;
+}
+
+struct remembered_stack *remembered_place(struct remembered_thread *thread, bool is_deep)
+{
+	return &thread->stacks[is_deep ? 1 + thread->nr_deep++ % (REMEMBERED_STACKS - 1) : 0];
+}
+
+/* Of frames the root first, sp falls. */
+ptrdiff_t remembered_find(const struct remembered_stack *stack, uint64_t sp)
+{
+	size_t low = 0, high = stack->frames.nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (stack->frames.at[middle].sp > sp)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < stack->frames.nr && stack->frames.at[low].sp == sp ? (ptrdiff_t)low : -1;
+}
+
+static bool is_same(const struct walked *one, const struct walked *other)
+{
+	return one->sp == other->sp && one->frame.pc == other->frame.pc && one->fp == other->fp;
+}
+
+/* How many frames at the root's side are what they were: mostly all but a few. */
+static size_t common(const struct walked_vec *old, const struct walked_vec *walked)
+{
+	size_t nr = 0;
+
+	while (nr < old->nr && nr < walked->nr &&
+	       is_same(&old->at[nr], &walked->at[walked->nr - 1 - nr]))
+		nr++;
+	return nr;
+}
+
+void remembered_put(struct remembered_stack *stack, const struct walked_vec *walked)
+{
+	size_t same = common(&stack->frames, walked);
+
+	stack->frames.nr = same;
+	for (size_t i = walked->nr - same; i > 0; i--)
+		vec_push(&stack->frames, walked->at[i - 1]);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * remembered - whole stacks of each thread, to complete one that breaks off.
+ *
+ *	struct remembered remembered = { 0 };
+ *	struct remembered_thread *thread = remembered_of(&remembered, key);
+ *
+ *	for (size_t i = 0; i < REMEMBERED_STACKS; i++) {
+ *		at = remembered_find(&thread->stacks[i], sp);
+ *		if (at >= 0)
+ *			// its frames.at[at - 1] and down to [0] may be the callers
+ *	}
+ *	stack = remembered_place(thread, is_deep);
+ *	remembered_put(stack, &walked);
+ *	remembered_release(&remembered);
+ *
+ * The first one is the last whole stack that there was.  The others are those that took some
+ *effort: they were deeper than the copy.
+ *
+ * Threads share a table of fixed size; one that loses its place starts anew.
+ */
+#ifndef RECORD_STACKS_REMEMBERED_H
+#define RECORD_STACKS_REMEMBERED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "record/stacks/stacks.h"
+
+/* A frame with the registers that it was found with. */
+struct walked {
+	struct stack_frame frame;
+	uint64_t sp, fp;
+};
+
+struct walked_vec {
+	struct walked *at;
+	size_t nr, room;
+};
+
+struct remembered_stack {
+	struct walked_vec frames; /* the root first */
+	enum unwind_end end;
+	const struct module *end_module;
+};
+
+enum {
+	REMEMBERED_THREADS = 256,
+	REMEMBERED_STACKS = 8, /* of a thread */
+};
+
+struct remembered_thread {
+	uint64_t key;
+	struct remembered_stack stacks[REMEMBERED_STACKS];
+	size_t nr_deep; /* put so far */
+};
+
+struct remembered {
+	struct remembered_thread *at; /* REMEMBERED_THREADS of them, or NULL */
+};
+
+/* key: whatever tells threads and their programs apart. */
+struct remembered_thread *remembered_of(struct remembered *remembered, uint64_t key);
+void remembered_release(struct remembered *remembered);
+
+/* The index of the frame whose sp this is; -1: none. */
+ptrdiff_t remembered_find(const struct remembered_stack *stack, uint64_t sp);
+
+/* Where the next one goes; deep: it did not fit the copy. */
+struct remembered_stack *remembered_place(struct remembered_thread *thread, bool is_deep);
+/* Replaces the frames by those of walked, where the leaf comes first. */
+void remembered_put(struct remembered_stack *stack, const struct walked_vec *walked);
+
+#endif
