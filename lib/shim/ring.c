@@ -8,6 +8,9 @@
 #define SPINS 200
 /* A recorder that is late and whose process is gone too need not be waited for any longer. */
 #define LATE_NS UINT64_C(300000000)
+/* Waits after which a heart that does not beat has stopped for good: ^Z may have stopped the
+ * recorder together with us, while the clock went on. */
+#define DOUBTS 20
 
 void ring_init(struct ring *ring, struct wire_control *control, struct wire_ring *shared,
 	       struct wire_slot *slots)
@@ -27,14 +30,17 @@ void ring_recover(struct ring *ring)
 	atomic_store_explicit(&ring->shared->low, 0, memory_order_release);
 }
 
-bool ring_recorder_alive(const struct wire_control *control, uint64_t now_ns)
+static uint64_t beat_age_ns(const struct wire_control *control)
 {
 	uint64_t beat_ns = atomic_load_explicit(&control->heartbeat_ns, memory_order_relaxed);
-	uint64_t age_ns = now_ns > beat_ns ? now_ns - beat_ns : 0;
+	uint64_t now_ns = sys_monotonic_ns();
 
-	if (age_ns > LATE_NS && !sys_process_exists(control->launcher))
-		return false;
-	return age_ns <= WIRE_HEARTBEAT_LIMIT_NS;
+	return now_ns > beat_ns ? now_ns - beat_ns : 0;
+}
+
+bool ring_recorder_exists(const struct wire_control *control)
+{
+	return beat_age_ns(control) <= LATE_NS || sys_process_exists(control->launcher);
 }
 
 static void wake_recorder(struct wire_control *control)
@@ -69,8 +75,17 @@ static bool extend(struct ring *ring, uint32_t pos, uint32_t tail)
 	return true;
 }
 
+static bool has_hope(const struct wire_control *control, unsigned int *doubts)
+{
+	if (beat_age_ns(control) <= WIRE_HEARTBEAT_LIMIT_NS)
+		*doubts = 0;
+	else if (++*doubts == DOUBTS)
+		return false;
+	return ring_recorder_exists(control);
+}
+
 /* Waits until tail moves from `tail`; false if there is nobody to move it. */
-static bool wait_for_tail(struct ring *ring, uint32_t tail)
+static bool wait_for_tail(struct ring *ring, uint32_t tail, unsigned int *doubts)
 {
 	struct wire_ring *shared = ring->shared;
 
@@ -82,8 +97,7 @@ static bool wait_for_tail(struct ring *ring, uint32_t tail)
 	atomic_store(&shared->waiting, 1);
 	sys_futex_wait(&shared->tail, tail, WAIT_NS);
 	atomic_store(&shared->waiting, 0);
-	return atomic_load(&shared->tail) != tail ||
-	       ring_recorder_alive(ring->control, sys_monotonic_ns());
+	return atomic_load(&shared->tail) != tail || has_hope(ring->control, doubts);
 }
 
 static uint32_t tail_of(const struct ring *ring)
@@ -99,6 +113,7 @@ bool ring_make_room(struct ring *ring)
 		return true;
 
 	uint64_t start_ns = sys_monotonic_ns();
+	unsigned int doubts = 0;
 	bool alive = true;
 
 	for (;;) {
@@ -106,7 +121,7 @@ bool ring_make_room(struct ring *ring)
 
 		if (extend(ring, pos, tail) || !alive)
 			break;
-		alive = wait_for_tail(ring, tail);
+		alive = wait_for_tail(ring, tail, &doubts);
 	}
 	ring_count(&ring->shared->stalled_ns, sys_monotonic_ns() - start_ns);
 	return alive || ring->limit != pos;

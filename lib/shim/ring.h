@@ -41,8 +41,8 @@ bool ring_make_room(struct ring *ring);
 /* After a jump out of the middle of ring_put(). */
 void ring_recover(struct ring *ring);
 
-/* True for a heartbeat that is young enough. */
-bool ring_recorder_alive(const struct wire_control *control, uint64_t now_ns);
+/* False: its heart has stopped and its process is gone. */
+bool ring_recorder_exists(const struct wire_control *control);
 
 /* Adds to a counter that only we write. */
 static inline void ring_count(_Atomic uint64_t *counter, uint64_t n)

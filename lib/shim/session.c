@@ -87,7 +87,7 @@ static bool map_control(int fd)
 	session.control = map_shared(fd, 0, WIRE_CONTROL_BYTES);
 	return session.control && wire_valid(session.control) &&
 	       session.control->ring_log2 <= SESSION_SLOTS_LOG2 &&
-	       ring_recorder_alive(session.control, sys_monotonic_ns());
+	       ring_recorder_exists(session.control);
 }
 
 static void raise_to(_Atomic uint32_t *maximum, uint32_t value)

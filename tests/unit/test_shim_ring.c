@@ -4,6 +4,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "shim/ring.h"
 #include "shim_file.h"
@@ -118,6 +119,26 @@ Test(shim_ring, a_full_ring_is_given_up_when_the_heart_stops)
 	cr_expect(eq(u64, shared->lost, 1));
 	cr_expect(eq(u32, shared->pos, SIZE));
 	cr_expect(zero(u64, shared->low));
+}
+
+static void *come_back(void *unused)
+{
+	usleep(300000);
+	atomic_store(&shared->tail, 1);
+	return unused;
+}
+
+Test(shim_ring, a_recorder_that_was_stopped_with_the_program_is_waited_for)
+{
+	pthread_t recorder;
+
+	for (uint32_t i = 0; i < SIZE; i++)
+		cr_assert(put(i));
+	atomic_store(&file.control->heartbeat_ns, sys_monotonic_ns() - 2 * WIRE_HEARTBEAT_LIMIT_NS);
+	pthread_create(&recorder, NULL, come_back, NULL);
+	cr_expect(put(SIZE));
+	cr_expect(zero(u64, shared->lost));
+	pthread_join(recorder, NULL);
 }
 
 Test(shim_ring, wakes_a_sleeping_recorder_from_half_full_on)
