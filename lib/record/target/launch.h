@@ -38,7 +38,8 @@ struct launch_inheritance {
 	struct rlimit files;
 };
 
-/* Also raises our limit of open files: each CPU takes some, and so does each file that is mapped. */
+/* Also raises our limit of open files: each CPU takes some, and so does each file that is mapped.
+ */
 void launch_remember(struct launch_inheritance *inheritance);
 /* Back to what was remembered, in this process; the limit of files not before most are closed. */
 void launch_restore_signals(const struct launch_inheritance *inheritance);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -18,15 +19,19 @@
  * one request, not two.
  */
 static const uint64_t same_request_ns = 200000000;
+static const useconds_t job_moment_us = 20000;
 
 int supervise_begin(struct supervisor *supervisor, struct error *err)
 {
-	static const int handled[] = { SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1 };
+	static const int handled[] = {
+		SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGTSTP
+	};
 	struct sigaction standard = { .sa_handler = SIG_DFL };
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	sigset_t set;
 
 	*supervisor = (struct supervisor){ .signal_fd = -1 };
+	terminal_modes_remember(&supervisor->modes);
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
 		sigaddset(&set, handled[i]);
@@ -50,17 +55,72 @@ void supervise_end(struct supervisor *supervisor)
 	supervisor->signal_fd = -1;
 }
 
-static bool has_ended(struct supervisor *supervisor, pid_t pid)
+/* The signal that the program is stopped by; 0: it is not stopped, or that was told already. */
+static int stopped_by(pid_t pid, int and_forget)
 {
-	if (wait4(pid, &supervisor->wait_status, WNOHANG, &supervisor->usage) != pid)
-		return false;
-	supervisor->ended_ns = clock_now_ns();
-	return true;
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG | and_forget) < 0 ||
+	    info.si_pid != pid)
+		return 0;
+	return info.si_status;
 }
 
+/* With the effect it has by default, at once: returns when we are continued. */
+static void stop_by(int signal)
+{
+	struct sigaction standard = { .sa_handler = SIG_DFL }, former;
+	sigset_t set, mask;
+
+	sigemptyset(&set);
+	sigaddset(&set, signal);
+	sigaction(signal, &standard, &former);
+	raise(signal);
+	pthread_sigmask(SIG_UNBLOCK, &set, &mask);
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	sigaction(signal, &former, NULL);
+}
+
+/*
+ * The shell waits for us, so it learns that its job has stopped when we do.  The program comes
+ * first: it may have to put the terminal in order.  A program stopped by SIGSTOP is somebody's who
+ * will continue it.  A moment later the stop may be over: then it was that of a job which is
+ * continued just now.
+ */
+static void follow_stop(pid_t pid)
+{
+	int signal;
+
+	if (!stopped_by(pid, WNOWAIT))
+		return;
+	usleep(job_moment_us);
+	signal = stopped_by(pid, 0);
+	if (!signal || signal == SIGSTOP || getpgid(pid) != getpgrp())
+		return;
+	log_debug(LOG_TARGET, "stopping like the program, by %s", strsignal(signal));
+	stop_by(signal);
+	/* Whoever continued us alone means the program. */
+	kill(pid, SIGCONT);
+}
+
+static bool has_ended(struct supervisor *supervisor, pid_t pid)
+{
+	if (wait4(pid, &supervisor->wait_status, WNOHANG, &supervisor->usage) == pid) {
+		supervisor->ended_ns = clock_now_ns();
+		if (WIFSIGNALED(supervisor->wait_status))
+			terminal_modes_restore(&supervisor->modes);
+		return true;
+	}
+	follow_stop(pid);
+	return false;
+}
+
+/* From the terminal to our group, or from the program to its group, as `kill 0` in a script. */
 static bool reached_program(const struct signalfd_siginfo *info, pid_t pid)
 {
-	return info->ssi_code == SI_KERNEL && getpgid(pid) == getpgrp();
+	if (info->ssi_code == SI_KERNEL)
+		return getpgid(pid) == getpgrp();
+	return (pid_t)info->ssi_pid == pid;
 }
 
 /* As under nohup, or in the background of a script, where ^C is meant for others.  What somebody
@@ -91,6 +151,15 @@ static bool pass_on(struct supervisor *supervisor, const struct signalfd_siginfo
 	return false;
 }
 
+/* ^Z: what the program makes of it, we do as well. */
+static void take_stop(const struct signalfd_siginfo *info, pid_t pid)
+{
+	if (pid < 0)
+		stop_by(SIGTSTP);
+	else if (!reached_program(info, pid))
+		kill(pid, SIGTSTP);
+}
+
 /* SUPERVISE_OTHER: nothing that the caller has to know. */
 static enum supervise_event take_signal(struct supervisor *supervisor, pid_t pid)
 {
@@ -103,6 +172,9 @@ static enum supervise_event take_signal(struct supervisor *supervisor, pid_t pid
 		return pid > 0 && has_ended(supervisor, pid) ? SUPERVISE_ENDED : SUPERVISE_OTHER;
 	case SIGUSR1:
 		return SUPERVISE_COMMIT;
+	case SIGTSTP:
+		take_stop(&info, pid);
+		return SUPERVISE_OTHER;
 	default:
 		return pass_on(supervisor, &info, pid) ? SUPERVISE_LEAVE : SUPERVISE_OTHER;
 	}

@@ -13,8 +13,10 @@
  *	supervise_end(&supervisor);
  *
  * What the terminal sends (^C, ^\, hangup) has reached the program too, as long as it is in our
- * process group.  What others send to us alone (SIGTERM, SIGHUP, SIGQUIT, SIGINT) is passed on to
- * it.
+ * process group.  What others send to us alone (SIGTERM, SIGHUP, SIGQUIT, SIGINT, SIGTSTP) is
+ * passed on to it.  When the program is stopped as a job (^Z, or by reading the terminal in the
+ * background) we stop too, so that the shell takes over; fg continues both.  When it dies of a
+ * signal the terminal is set as it was at the start.
  */
 #ifndef RECORD_TARGET_SUPERVISE_H
 #define RECORD_TARGET_SUPERVISE_H
@@ -24,6 +26,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "record/target/terminal_modes.h"
 
 enum supervise_event {
 	SUPERVISE_ENDED,
@@ -36,6 +39,7 @@ struct supervisor {
 	int signal_fd;
 	uint64_t asked_ns; /* when the last signal was passed on; 0: none yet */
 	uint64_t ended_ns; /* when the program was seen to have ended */
+	struct terminal_modes modes;
 	int wait_status;
 	struct rusage usage; /* of the program and of what it waited for */
 };
