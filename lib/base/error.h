@@ -21,7 +21,7 @@
 enum error_code {
 	ERR_USAGE = -4001,	 /* the user asked for something that does not exist */
 	ERR_FORMAT = -4002,	 /* a file is not what it should be, or damaged */
-	ERR_VERSION = -4003,	 /* written by a newer cprof */
+	ERR_VERSION = -4003,	 /* of another format version */
 	ERR_UNSUPPORTED = -4004, /* this machine or build cannot do it */
 	ERR_REFUSED = -4005,	 /* permission, limits, seccomp */
 	ERR_BUSY = -4006,	 /* another cprof holds it */

@@ -90,10 +90,13 @@ int header_check(int fd, const char *path, struct error *err)
 		ret = header_judge(&header, path, err);
 	if (ret < 0)
 		return ret;
-	if (header.version <= SCHEMA_VERSION)
+	if (header.version == SCHEMA_VERSION)
 		return 0;
 
-	error_set(err, ERR_VERSION, "%s has format version %u; this cprof reads up to %d", path,
+	error_set(err, ERR_VERSION, "%s has format version %u; this cprof reads version %d", path,
 		  header.version, SCHEMA_VERSION);
-	return error_hint(err, "read it with the cprof that wrote it, or a newer one");
+	return error_hint(
+		err, header.version > SCHEMA_VERSION
+			     ? "read it with the cprof that wrote it, or a newer one"
+			     : "read it with the cprof that wrote it, or its views with sqlite3");
 }

@@ -3,7 +3,7 @@
  * header - what the first bytes of a file say, before SQLite gets to see it.
  *
  *	if (header_check(fd, path, &err) < 0)
- *		return err.code;	// empty, not a profile, from a newer cprof
+ *		return err.code;	// empty, not a profile, of another version
  */
 #ifndef STORE_HEADER_H
 #define STORE_HEADER_H
@@ -24,7 +24,7 @@ struct header {
 int header_read(struct header *header, int fd, const char *path, struct error *err);
 /* ERR_FORMAT if it is one, but not a profile as the writer makes them. */
 int header_judge(const struct header *header, const char *path, struct error *err);
-/* Both, and ERR_VERSION if a newer cprof wrote it. */
+/* Both, and ERR_VERSION if a cprof with another format wrote it. */
 int header_check(int fd, const char *path, struct error *err);
 
 #endif

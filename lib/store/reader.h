@@ -13,7 +13,7 @@
  * The file is data from outside: it is opened read-only and defensively, its schema is compared
  * with ours, and every id in it is checked, so that what profile_open() returns can be indexed
  * without further checks; parents of processes form no circles.  Messages: not there, empty, not a
- * profile, truncated or damaged (ERR_FORMAT), written by a newer cprof (ERR_VERSION).
+ * profile, truncated or damaged (ERR_FORMAT), of another format version (ERR_VERSION).
  *
  * A recording in progress is read as of its last commit.  What a recorder that was killed within a
  * commit left behind is rolled back in a copy; nothing is ever written to the file or beside it.

@@ -90,6 +90,13 @@ def test_the_options_of_all_commands_are_in_cprof_1():
     assert COMMON <= common_options()
 
 
+def test_the_views_of_a_report_are_on_its_page(run):
+    listed = run("report", "--help").stdout.split("VIEW is one of\n")[1].split("FILE is")[0]
+    text = page("cprof-report.1")
+    described = text[text.index("is one of\n"):].split(".El")[0]
+    assert re.findall(r"^  (\w+)", listed, re.MULTILINE) == re.findall(r"^\.It Cm (\w+)", described, re.MULTILINE)
+
+
 def test_the_domains_of_debug_are_in_cprof_1(run):
     known = re.search(r"known are: (.*)", run("record", "--debug=no-such-domain", "true").stderr)[1].split(", ")
     described = page("cprof.1").split(".It Fl -debug")[1].split(".It")[0]

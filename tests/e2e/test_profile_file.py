@@ -44,7 +44,7 @@ def needs_heap(profile):
 def test_the_file_is_a_sound_database_and_says_what_it_is(demo):
     assert demo.sql("PRAGMA integrity_check") == [("ok",)]
     assert demo.sql("PRAGMA application_id") == [(int.from_bytes(b"CPRF", "big"),)]
-    assert demo.sql("PRAGMA user_version") == [(1,)]
+    assert demo.sql("PRAGMA user_version")[0][0] >= 1
     assert demo.sql("PRAGMA journal_mode") == [("delete",)]
     assert not os.path.exists(f"{demo.path}-journal")
 
@@ -424,10 +424,10 @@ def test_what_is_no_profile_is_told_by_name(runner, record):
 def test_a_newer_profile_is_told_to_be_one(runner, record):
     profile = record("true")
     connection = sqlite3.connect(profile.path)
-    connection.execute("PRAGMA user_version = 2")
+    connection.execute("PRAGMA user_version = 99")
     connection.close()
     said = refused(runner, "cprof.data")
-    assert "version 2" in said and "newer" in said
+    assert "version 99" in said and "newer" in said
 
 
 def test_a_trigger_is_refused(runner, record):

@@ -95,6 +95,13 @@ Test(profile_hostile, newer_version_is_said_to_be_one)
 	cr_assert_neq(err.hint[0], '\0');
 }
 
+/* Not "damaged", as its schema is not ours any more. */
+Test(profile_hostile, older_version_is_said_to_be_one)
+{
+	change("PRAGMA user_version = 1; DROP TABLE quality");
+	assert_refused("p", ERR_VERSION, "format version 1");
+}
+
 Test(profile_hostile, other_application_id_is_no_profile)
 {
 	change("PRAGMA application_id = 1");
