@@ -462,7 +462,7 @@ def test_no_room_while_the_program_runs_leaves_its_status_and_what_was_kept(runn
               "    threads = [threading.Thread(target=work) for _ in range(50)]\n"
               "    [t.start() for t in threads]; [t.join() for t in threads]\n"
               "print('finished')\nraise SystemExit(7)")
-    profile = runner.record("/usr/bin/python3", "-c", script, status=7, preexec_fn=limited(104))
+    profile = runner.record("/usr/bin/python3", "-c", script, status=7, preexec_fn=limited(150))
     assert profile.stdout == "finished\n"
     assert "File too large" in profile.stderr and "cprof.data" in profile.stderr
     report = profile.report()
