@@ -191,21 +191,63 @@ static int assign_operands(struct arguments *arguments, struct error *err)
 
 /* --- running --- */
 
-/* As `cprof record` would have done at its end.  Without names there is still a report. */
-static int resolve_names(struct report **report, const char *path, struct error *err)
+static bool is_refused_by_system(int code)
+{
+	return code == -EACCES || code == -EPERM || code == -EROFS || code == -ENOSPC ||
+	       code == -EDQUOT;
+}
+
+static int look_up(const char *path, struct error *err)
 {
 	struct names_options options = { 0 };
-	struct error why = ERROR_INIT;
-	int ret = names_look_up(path, &options, NULL, NULL, &why);
+	int ret = names_look_up(path, &options, NULL, NULL, err);
 
 	names_release(&options);
-	if (ret < 0) {
-		warn("%s has no names yet, and it could not get any: %s", path, why.message);
-		return 0;
-	}
+	return ret;
+}
+
+static int reopen(struct report **report, const char *path, struct error *err)
+{
 	report_close(*report);
 	*report = NULL;
 	return report_open(report, path, err);
+}
+
+/* There is still a report. */
+static int warn_nameless(const char *path, const struct error *why)
+{
+	warn("%s has no names yet, and it could not get any: %s", path, why->message);
+	return 0;
+}
+
+/* Where the profile cannot be written: for this report only. */
+static int resolve_in_copy(struct report **report, const char *path, struct error *err)
+{
+	struct error why = ERROR_INIT;
+	char *copy;
+	int ret = report_copy(&copy, path, &why);
+
+	if (ret >= 0)
+		ret = look_up(copy, &why);
+	if (ret >= 0)
+		ret = reopen(report, copy, err);
+	else
+		ret = warn_nameless(path, &why);
+	report_remove_copy(copy);
+	return ret;
+}
+
+/* As `cprof record` would have done at its end. */
+static int resolve_names(struct report **report, const char *path, struct error *err)
+{
+	struct error why = ERROR_INIT;
+	int ret = look_up(path, &why);
+
+	if (ret >= 0)
+		return reopen(report, path, err);
+	if (is_refused_by_system(ret))
+		return resolve_in_copy(report, path, err);
+	return warn_nameless(path, &why);
 }
 
 static int open_profile(struct report **report, const struct arguments *arguments,

@@ -12,6 +12,7 @@
 #include "report/view/shape.h"
 #include "report/view/view.h"
 #include "store/reader.h"
+#include "store/snapshot.h"
 
 #define DEFAULT_WIDTH 80
 #define NARROWEST 40
@@ -78,6 +79,16 @@ void report_close(struct report *report)
 bool report_lacks_symbols(const struct report *report)
 {
 	return !report->profile->symbolized;
+}
+
+int report_copy(char **copy, const char *path, struct error *err)
+{
+	return snapshot_make(copy, path, err);
+}
+
+void report_remove_copy(char *copy)
+{
+	snapshot_remove(copy);
 }
 
 /* --- from options to a job --- */

@@ -62,6 +62,13 @@ void report_close(struct report *report);
 /* No names have been resolved yet: cprof was interrupted, or told not to. */
 bool report_lacks_symbols(const struct report *report);
 
+/*
+ * For names when the profile itself cannot be written: a copy below $TMPDIR.  It may be removed once it
+ * is open; that frees the path, too.
+ */
+int report_copy(char **copy, const char *path, struct error *err);
+void report_remove_copy(char *copy);
+
 /* ERR_USAGE for a view, a sort key or a regular expression that is none. */
 int report_print(const struct report *report, const struct report_options *options, FILE *out,
 		 struct error *err);

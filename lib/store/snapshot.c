@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
 
@@ -38,28 +39,55 @@ static int copy_file(const char *to_path, const char *from_path, struct error *e
 	return ret;
 }
 
+/* The journal of a file that was read whole is of no use. */
 static int copy_both(const char *copy, const char *path, struct error *err)
 {
 	char *journal = database_journal(path), *copied_journal = database_journal(copy);
-	int ret = database_journal_is_hot(journal, err);
+	int hot = database_journal_is_hot(journal, err);
+	int ret = hot < 0 ? hot : copy_file(copy, path, err);
 
-	if (ret >= 0)
-		ret = copy_file(copy, path, err);
-	if (!ret)
+	if (!ret && hot)
 		ret = copy_file(copied_journal, journal, err);
 	free(journal);
 	free(copied_journal);
 	return ret;
 }
 
-static void remove_copy(const char *folder, const char *copy)
+int snapshot_make(char **copy, const char *path, struct error *err)
 {
+	const char *base = getenv("TMPDIR");
+	char *folder = xasprintf("%s/cprof-XXXXXX", base && *base ? base : "/tmp");
+	int ret = 0;
+
+	*copy = NULL;
+	if (!mkdtemp(folder)) {
+		ret = error_errno(err, errno, "create %s", folder);
+		goto out;
+	}
+	*copy = xasprintf("%s/profile", folder);
+	ret = copy_both(*copy, path, err);
+	if (ret < 0) {
+		snapshot_remove(*copy);
+		*copy = NULL;
+	}
+out:
+	free(folder);
+	return ret;
+}
+
+void snapshot_remove(char *copy)
+{
+	if (!copy)
+		return;
+
 	char *journal = database_journal(copy);
 
 	unlink(copy);
 	unlink(journal);
-	rmdir(folder);
+	*strrchr(copy, '/') = '\0';
+	rmdir(copy);
 	free(journal);
+	free(copy);
 }
 
 /* The first read rolls back. */
@@ -80,22 +108,11 @@ static int open_copy(sqlite3 **db, const char *copy, const char *path, struct er
 
 int snapshot_open(sqlite3 **db, const char *path, struct error *err)
 {
-	const char *base = getenv("TMPDIR");
-	char *folder = xasprintf("%s/cprof-XXXXXX", base && *base ? base : "/tmp");
-	char *copy = NULL;
-	int ret = 0;
+	char *copy;
+	int ret = snapshot_make(&copy, path, err);
 
-	if (!mkdtemp(folder)) {
-		ret = error_errno(err, errno, "create %s", folder);
-		goto out;
-	}
-	copy = xasprintf("%s/profile", folder);
-	ret = copy_both(copy, path, err);
 	if (!ret)
 		ret = open_copy(db, copy, path, err);
-	remove_copy(folder, copy);
-out:
-	free(folder);
-	free(copy);
+	snapshot_remove(copy);
 	return ret;
 }

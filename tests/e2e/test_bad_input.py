@@ -291,3 +291,25 @@ def test_where_others_processes_are_hidden(nobody, programs):
     report = json.loads(nobody.cprof_run("report", "--json").stdout)
     assert "work" in {f["name"] for f in report["cpu"]["functions"]}
     assert [site["stack"] for site in report["heap"]["sites"]] == [["main", "forget", "malloc"]]
+
+
+def test_a_profile_that_cannot_be_written_gets_names_for_the_report(nobody, programs):
+    program = shutil.copy(programs / "burn", nobody.folder)
+    (nobody.folder / "out").mkdir()
+    os.chown(nobody.folder / "out", pwd.getpwnam("nobody").pw_uid, -1)
+    profile = nobody.record(program, 100, options=["--no-symbols", "--heap=off"], output="out/cprof.data", status=3)
+    os.chmod(profile.path, 0o444)
+    os.chmod(nobody.folder / "out", 0o555)
+    content = profile.path.read_bytes()
+    temporary = nobody.folder / "temporary"
+    temporary.mkdir(mode=0o777)
+    os.chmod(temporary, 0o777)
+    for _ in range(2):
+        result = nobody.cprof_run("report", "--json", profile.path, env={"TMPDIR": str(temporary)})
+        assert (result.returncode, result.stderr) == (0, "")
+        assert "seventy" in {f["name"] for f in json.loads(result.stdout)["cpu"]["functions"]}
+    assert os.listdir(temporary) == [] and profile.path.read_bytes() == content
+    # With no room for a copy either there are addresses.
+    result = nobody.cprof_run("report", "--json", profile.path, env={"TMPDIR": "/nowhere"})
+    assert result.returncode == 0 and "has no names yet" in result.stderr
+    assert "burn" in {f["module"] for f in json.loads(result.stdout)["cpu"]["functions"]}
