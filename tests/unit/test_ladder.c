@@ -228,3 +228,17 @@ Test(ladder, a_kernel_without_perf_is_not_a_refusal)
 	cr_assert(eq(int, climb_list(&machine, event_types_default, &err), ERR_UNSUPPORTED));
 	cr_assert(eq(str, err.message, (char *)"this kernel is built without perf events"));
 }
+
+Test(ladder, an_event_of_the_kernel_is_not_sampled_without_the_kernel)
+{
+	struct machine machine = { .has_pmu = true, .most_precise = 3, .refuses_kernel = true };
+	struct error err = ERROR_INIT;
+
+	cr_assert(eq(int, climb_list(&machine, "cycles:k", &err), ERR_REFUSED));
+	cr_expect(ne(ptr, strstr(err.message, "'cycles:k' is of the kernel"), NULL), "%s",
+		  err.message);
+	end();
+	cr_assert(eq(int, climb_list(&machine, "cycles,instructions:k", &err), 0));
+	cr_expect(eq(sz, ladder.nr_sampled, 1));
+	cr_expect(eq(int, ladder.events[1].state, LADDER_NOT_PERMITTED));
+}

@@ -79,10 +79,24 @@ static int explain_paranoid(const struct access *access, struct error *err)
 			       "cap_perfmon+ep on cprof (Linux 5.8 and later)");
 }
 
-static int explain_permission(const struct access *access, int errno_value, struct error *err)
+static int explain_kernel(const struct access *access, const struct event_type *type,
+			  struct error *err)
+{
+	error_set(err, ERR_REFUSED,
+		  "'%s' is of the kernel, which perf shows to privileged users only "
+		  "(kernel.perf_event_paranoid is %d)",
+		  type->name, access->paranoid);
+	return error_hint(err, "as root: sysctl kernel.perf_event_paranoid=1, or: setcap "
+			       "cap_perfmon+ep on cprof");
+}
+
+static int explain_permission(const struct access *access, int errno_value,
+			      const struct event_type *type, struct error *err)
 {
 	if (errno_value == EACCES && access->paranoid >= 3)
 		return explain_paranoid(access, err);
+	if (errno_value == EACCES && type->exclude_user)
+		return explain_kernel(access, type, err);
 	if (access->seccomp && errno_value != EACCES) {
 		error_set(err, ERR_REFUSED,
 			  "a system call filter (seccomp) refuses perf_event_open, as Docker's "
@@ -117,7 +131,7 @@ int access_explain(const struct access *access, int errno_value, const struct ev
 	case EACCES:
 	case EPERM:
 	case ENOSYS:
-		return explain_permission(access, errno_value, err);
+		return explain_permission(access, errno_value, type, err);
 	case ENOENT:
 	case ENODEV:
 	case ENXIO:

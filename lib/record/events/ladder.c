@@ -25,6 +25,9 @@ static int try_open(const struct climb *climb, const struct event_type *type, in
 	struct perf_event_attr attr;
 	int fd;
 
+	/* Of the kernel alone, without the kernel, nothing is left. */
+	if (climb->limits.user_only && type->exclude_user)
+		return -EACCES;
 	sampling_attr(&attr, type, group_fd < 0, climb->sampling, &climb->limits);
 	fd = climb->probe->open(climb->probe->context, &attr, group_fd);
 	log_debug(LOG_EVENTS, "try %s, precise %d%s: %s", type->name, (int)attr.precise_ip,
