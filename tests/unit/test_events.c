@@ -191,8 +191,8 @@ Test(sampling, kernel_frames_are_asked_for_where_kernel_code_is_sampled)
 		attr_of("cycles", sampling, (struct sampling_limits){ .user_only = true });
 
 	cr_assert(not(zero(u64, all.sample_type & PERF_SAMPLE_CALLCHAIN)));
-	cr_assert(eq(int, all.exclude_callchain_user, 1));
-	cr_assert(zero(u64, user.sample_type & PERF_SAMPLE_CALLCHAIN));
+	cr_assert(eq(int, all.exclude_callchain_kernel, 0));
+	cr_assert(eq(int, user.exclude_callchain_kernel, 1));
 	cr_assert(eq(int, user.exclude_kernel, 1));
 	cr_assert(eq(u64, user.sample_regs_user, ARCH_PERF_MASK));
 	cr_assert(eq(u32, user.sample_stack_user, 1024));
