@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "record/course.h"
+#include "record/moments.h"
 
 #define MS UINT64_C(1000000)
 #define SHORTEST_NS (2 * MS)
@@ -36,9 +36,9 @@ struct memory {
 	uint64_t start_ns;
 	VEC(int32_t) pids; /* that run now */
 	VEC(struct look) looks;
-	struct map course_of; /* process to index */
-	VEC(struct course) courses;
-	VEC(uint32_t) process_of; /* by course */
+	struct map moments_of; /* process to index */
+	VEC(struct moments) moments;
+	VEC(uint32_t) process_of; /* by moments */
 	uint64_t pushed_ns;
 	uint64_t nr_refused;
 	int refused_errno;
@@ -119,17 +119,17 @@ static void look_at_all(struct memory *memory)
 
 /* --- what the profile gets --------------------------------------------------------------------*/
 
-static struct course *course_of(struct memory *memory, uint32_t process)
+static struct moments *moments_of(struct memory *memory, uint32_t process)
 {
 	bool added;
-	uint64_t *index = map_add(&memory->course_of, process, &added);
+	uint64_t *index = map_add(&memory->moments_of, process, &added);
 
 	if (added) {
-		*index = memory->courses.nr;
-		vec_add(&memory->courses);
+		*index = memory->moments.nr;
+		vec_add(&memory->moments);
 		vec_push(&memory->process_of, process);
 	}
-	return &memory->courses.at[*index];
+	return &memory->moments.at[*index];
 }
 
 /* Gives each look to the image that ran; those that cannot be told yet stay. */
@@ -143,7 +143,7 @@ static void sort_looks(struct memory *memory, bool at_last)
 			processes_image_at(memory->processes, look->pid, look->time_ns, at_last);
 
 		if (process != PROFILE_NONE)
-			course_add(course_of(memory, process), &look->memory);
+			moments_add(moments_of(memory, process), &look->memory);
 		else if (!at_last)
 			memory->looks.at[kept++] = *look;
 	}
@@ -153,8 +153,8 @@ static void sort_looks(struct memory *memory, bool at_last)
 static void push(struct memory *memory, bool at_last)
 {
 	sort_looks(memory, at_last);
-	for (size_t i = 0; i < memory->courses.nr; i++) {
-		struct course_points points = course_take(&memory->courses.at[i], at_last);
+	for (size_t i = 0; i < memory->moments.nr; i++) {
+		struct moments_taken points = moments_take(&memory->moments.at[i], at_last);
 
 		if (points.nr)
 			aggregate_memory(memory->aggregate, memory->process_of.at[i], points.at,
@@ -219,12 +219,12 @@ static void *memory_thread(void *context)
 
 static void release(struct memory *memory)
 {
-	vec_each(&memory->courses, course) course_release(course);
-	vec_free(&memory->courses);
+	vec_each(&memory->moments, moments) moments_release(moments);
+	vec_free(&memory->moments);
 	vec_free(&memory->process_of);
 	vec_free(&memory->looks);
 	vec_free(&memory->pids);
-	map_release(&memory->course_of);
+	map_release(&memory->moments_of);
 	if (memory->stop_fd >= 0)
 		close(memory->stop_fd);
 	free(memory);

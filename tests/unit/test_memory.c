@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "record/course.h"
+#include "record/moments.h"
 
 static const char status[] = "Name:\tredis-server\n"
 			     "VmPeak:\t   99 kB\n"
@@ -53,7 +53,7 @@ Test(memory, understands_this_kernel)
 	cr_assert_gt(memory.peak_rss_bytes, memory.anonymous_bytes);
 }
 
-/* --- a course ---------------------------------------------------------------------------------*/
+/* --- a moments ---------------------------------------------------------------------------------*/
 
 static struct profile_memory at(int64_t time_us, uint64_t anonymous, uint64_t peak)
 {
@@ -62,77 +62,77 @@ static struct profile_memory at(int64_t time_us, uint64_t anonymous, uint64_t pe
 					.peak_rss_bytes = peak };
 }
 
-static void add(struct course *course, int64_t time_us, uint64_t anonymous, uint64_t peak)
+static void add(struct moments *moments, int64_t time_us, uint64_t anonymous, uint64_t peak)
 {
 	struct profile_memory memory = at(time_us, anonymous, peak);
 
-	course_add(course, &memory);
+	moments_add(moments, &memory);
 }
 
-Test(course, keeps_of_moments_close_together_the_one_with_the_most_memory)
+Test(moments, keeps_of_moments_close_together_the_one_with_the_most_memory)
 {
-	struct course course = { 0 };
+	struct moments moments = { 0 };
 
-	add(&course, 2100, 10, 10);
-	add(&course, 2500, 30, 31);
-	add(&course, 2900, 20, 32);
-	add(&course, 3000, 5, 32);
+	add(&moments, 2100, 10, 10);
+	add(&moments, 2500, 30, 31);
+	add(&moments, 2900, 20, 32);
+	add(&moments, 3000, 5, 32);
 
-	struct course_points points = course_take(&course, true);
+	struct moments_taken points = moments_take(&moments, true);
 
 	cr_assert_eq(points.nr, 2);
 	cr_assert_eq(points.at[0].time_us, 2500);
 	cr_assert_eq(points.at[0].anonymous_bytes, 30);
 	cr_assert_eq(points.at[0].peak_rss_bytes, 32);
 	cr_assert_eq(points.at[1].time_us, 3000);
-	course_release(&course);
+	moments_release(&moments);
 }
 
-Test(course, gives_each_moment_once_and_the_last_one_at_last)
+Test(moments, gives_each_moment_once_and_the_last_one_at_last)
 {
-	struct course course = { 0 };
+	struct moments moments = { 0 };
 
-	cr_assert_eq(course_take(&course, true).nr, 0);
-	add(&course, 1000, 1, 1);
-	add(&course, 2000, 2, 2);
-	cr_assert_eq(course_take(&course, false).nr, 1);
-	cr_assert_eq(course_take(&course, false).nr, 0);
-	add(&course, 3000, 3, 3);
+	cr_assert_eq(moments_take(&moments, true).nr, 0);
+	add(&moments, 1000, 1, 1);
+	add(&moments, 2000, 2, 2);
+	cr_assert_eq(moments_take(&moments, false).nr, 1);
+	cr_assert_eq(moments_take(&moments, false).nr, 0);
+	add(&moments, 3000, 3, 3);
 
-	struct course_points points = course_take(&course, true);
+	struct moments_taken points = moments_take(&moments, true);
 
 	cr_assert_eq(points.nr, 2);
 	cr_assert_eq(points.at[0].time_us, 2000);
 	cr_assert_not(points.whole);
-	cr_assert_eq(course_take(&course, true).nr, 0);
-	course_release(&course);
+	cr_assert_eq(moments_take(&moments, true).nr, 0);
+	moments_release(&moments);
 }
 
 /* Twenty moments a second for three days, taken once a second. */
-Test(course, has_bounded_size_and_keeps_the_maximum_over_days)
+Test(moments, has_bounded_size_and_keeps_the_maximum_over_days)
 {
-	struct course course = { 0 };
+	struct moments moments = { 0 };
 	const int64_t day_us = INT64_C(86400) * 1000000, peak_us = 2 * day_us + 50000;
 	size_t most = 0;
 	bool found = false;
 
 	for (int64_t us = 0; us < 3 * day_us; us += 50000) {
-		add(&course, us, us == peak_us ? 1000000 : (uint64_t)us / 50000 % 1000, 1000000);
-		most = course.points.nr > most ? course.points.nr : most;
+		add(&moments, us, us == peak_us ? 1000000 : (uint64_t)us / 50000 % 1000, 1000000);
+		most = moments.points.nr > most ? moments.points.nr : most;
 		if (us % 1000000 == 0)
-			course_take(&course, false);
+			moments_take(&moments, false);
 	}
-	course.merged = true;
+	moments.merged = true;
 
-	struct course_points points = course_take(&course, true);
+	struct moments_taken points = moments_take(&moments, true);
 
-	cr_assert_leq(most, COURSE_POINTS);
-	cr_assert_geq(points.nr, COURSE_POINTS / 2);
+	cr_assert_leq(most, MOMENTS_KEPT);
+	cr_assert_geq(points.nr, MOMENTS_KEPT / 2);
 	for (size_t i = 0; i < points.nr; i++) {
 		cr_assert(!i || points.at[i].time_us > points.at[i - 1].time_us);
 		if (points.at[i].time_us == peak_us)
 			found = points.at[i].anonymous_bytes == 1000000;
 	}
 	cr_assert(found);
-	course_release(&course);
+	moments_release(&moments);
 }
