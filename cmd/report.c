@@ -59,6 +59,8 @@ static const char doc[] =
 	"  functions   where the CPU time went, by function\n"
 	"  heap        where the memory was at the peak, by stack\n"
 	"  leaks       what was never freed, by stack\n"
+	"  timeline    heap, memory and CPU over time\n"
+	"  threads     which thread used the CPU\n"
 	"  quality     what was not measured as it should be\n"
 	"FILE is " DEFAULT_FILE " if not given; a file named like a view is ./heap.\n"
 	"example: cprof report functions --sort total --limit 20";
@@ -296,6 +298,7 @@ static int print_to_file(const struct report *report, struct arguments *argument
 
 static int print(const struct report *report, struct arguments *arguments, struct error *err)
 {
+	arguments->report.ascii = terminal_is_ascii();
 	if (strcmp(arguments->file, DEFAULT_FILE) != 0)
 		arguments->report.file = arguments->file;
 	if (arguments->output && strcmp(arguments->output, "-") != 0)

@@ -2,6 +2,8 @@
 #include "cmd/terminal.h"
 
 #include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +33,16 @@ static unsigned int columns_wanted(void)
 	long number = columns ? strtol(columns, &end, 10) : 0;
 
 	return number > 0 && number <= COLUMNS_MAX && !*end ? (unsigned int)number : 0;
+}
+
+bool terminal_is_ascii(void)
+{
+	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+	bool ascii = !locale || strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") != 0;
+
+	if (locale)
+		freelocale(locale);
+	return ascii;
 }
 
 unsigned int terminal_width(FILE *file)

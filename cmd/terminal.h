@@ -36,6 +36,8 @@ void terminal_close(struct terminal *terminal);
 
 /* Whether what is written to file should be coloured. */
 bool terminal_wants_color(FILE *file, enum color_mode color);
+/* By the locale (LC_ALL, LC_CTYPE, LANG) text is not UTF-8. */
+bool terminal_is_ascii(void);
 /* Columns of file as a terminal, or by COLUMNS; 0: neither. */
 unsigned int terminal_width(FILE *file);
 

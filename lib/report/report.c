@@ -154,6 +154,7 @@ static void prepare_style(struct job *job, const struct report_options *options)
 	job->style = (struct style){
 		.width = columns < NARROWEST ? NARROWEST : columns,
 		.color = options->color,
+		.ascii = options->ascii,
 		.limit = options->limit,
 		.sort = options->sort,
 		.file = options->file,
@@ -176,6 +177,7 @@ static int analyze(struct job *job, const struct profile *profile,
 		      &(struct analysis_options){
 			      .no_inline = options->no_inline,
 			      .process_sites = options->format == REPORT_JSON,
+			      .samples = job->view == view_find("timeline"),
 		      });
 	return shape_apply(&job->shape, job->view, &job->analysis, err);
 }

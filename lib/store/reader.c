@@ -344,7 +344,18 @@ static int use_sample(struct reader *reader, sqlite3_stmt *statement, size_t whe
 	return ret ? ret : use(context, &sample);
 }
 
-int profile_each_sample(const struct profile *profile,
+static int each_in_memory(const struct profile *profile,
+			  int (*use)(void *context, const struct profile_sample *sample),
+			  void *context)
+{
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < profile->nr_samples; i++)
+		ret = use(context, &profile->samples[i]);
+	return ret;
+}
+
+static int each_in_file(const struct profile *profile,
 			int (*use)(void *context, const struct profile_sample *sample),
 			void *context, struct error *err)
 {
@@ -361,4 +372,12 @@ int profile_each_sample(const struct profile *profile,
 		ret = use_sample(reader, statement, where++, use, context, err);
 	sqlite3_finalize(statement);
 	return ret;
+}
+
+int profile_each_sample(const struct profile *profile,
+			int (*use)(void *context, const struct profile_sample *sample),
+			void *context, struct error *err)
+{
+	return profile->path ? each_in_file(profile, use, context, err)
+			     : each_in_memory(profile, use, context);
 }

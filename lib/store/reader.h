@@ -31,7 +31,7 @@ struct profile_meta {
 };
 
 struct profile {
-	const char *path;
+	const char *path; /* NULL: the profile is in memory only */
 	struct profile_run run;
 	bool symbolized;  /* names have been resolved */
 	bool in_progress; /* a recorder was writing it as it was read */
@@ -53,6 +53,10 @@ struct profile {
 	size_t nr_stacks;
 	struct profile_function *functions;
 	size_t nr_functions;
+
+	/* In memory only; those of a file are many: profile_each_sample(). */
+	struct profile_sample *samples;
+	size_t nr_samples;
 
 	struct profile_total *totals;
 	size_t nr_totals;

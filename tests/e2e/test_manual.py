@@ -146,7 +146,8 @@ def keys_in_page(name):
 def test_the_json_of_a_report_is_on_its_page(record, programs, need):
     need.perf()
     profile = record("sh", "-c", f"{programs / 'burn'} 300; {programs / 'heap_sites'} 100", status=None)
-    assert keys_of(profile.report()) == keys_in_page("cprof-report.1")
+    documents = [profile.report(*view) for view in ((), ("threads",), ("timeline",))]
+    assert keys_of(documents) == keys_in_page("cprof-report.1")
 
 
 def test_the_json_of_stat_is_on_its_page(run):

@@ -22,6 +22,9 @@ struct toy {
 	VEC(struct profile_total) totals;
 	VEC(struct profile_heap) heaps;
 	VEC(struct profile_heap_site) sites;
+	VEC(struct profile_slice) slices;
+	VEC(struct profile_memory) memory;
+	VEC(struct profile_sample) samples;
 	VEC(struct profile_quality) quality;
 	VEC(struct profile_frame) frames;
 	VEC(uint32_t) first;
@@ -292,6 +295,22 @@ struct profile_heap_site *toy_site(struct toy *toy, uint32_t process, uint32_t s
 	return site;
 }
 
+void toy_slice(struct toy *toy, struct profile_slice slice)
+{
+	vec_push(&toy->slices, slice);
+}
+
+void toy_memory(struct toy *toy, struct profile_memory memory)
+{
+	vec_push(&toy->memory, memory);
+}
+
+void toy_moment(struct toy *toy, uint32_t stack, int64_t time_us, uint64_t weight)
+{
+	vec_push(&toy->samples,
+		 (struct profile_sample){ .time_us = time_us, .stack = stack, .weight = weight });
+}
+
 void toy_quality(struct toy *toy, enum profile_quality_kind kind, uint64_t count,
 		 const char *detail)
 {
@@ -318,6 +337,9 @@ const struct profile *toy_profile(struct toy *toy)
 	HAND_OVER(totals, totals);
 	HAND_OVER(heaps, heaps);
 	HAND_OVER(heap_sites, sites);
+	HAND_OVER(slices, slices);
+	HAND_OVER(memory, memory);
+	HAND_OVER(samples, samples);
 	HAND_OVER(quality, quality);
 	HAND_OVER(frames, frames);
 	return &toy->profile;
@@ -337,6 +359,9 @@ void toy_free(struct toy *toy)
 	vec_free(&toy->totals);
 	vec_free(&toy->heaps);
 	vec_free(&toy->sites);
+	vec_free(&toy->slices);
+	vec_free(&toy->memory);
+	vec_free(&toy->samples);
 	vec_free(&toy->quality);
 	vec_free(&toy->frames);
 	vec_free(&toy->first);

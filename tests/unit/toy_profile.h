@@ -42,6 +42,12 @@ void toy_sample_thread(struct toy *toy, uint32_t stack, uint32_t thread, const c
 struct profile_heap_site *toy_site(struct toy *toy, uint32_t process, uint32_t stack,
 				   enum profile_allocator allocator);
 
+/* In the order of processes (PROFILE_NONE first), then of time. */
+void toy_slice(struct toy *toy, struct profile_slice slice);
+void toy_memory(struct toy *toy, struct profile_memory memory);
+/* Of event 0 and thread 0; counts in no total. */
+void toy_moment(struct toy *toy, uint32_t stack, int64_t time_us, uint64_t weight);
+
 const struct profile *toy_profile(struct toy *toy);
 
 #endif

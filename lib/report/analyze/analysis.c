@@ -61,6 +61,15 @@ static struct figure parent_pid(const struct profile *profile,
 	return FIGURE(profile->processes[process->parent].pid);
 }
 
+static void add_timeline(struct heap *heap, const struct profile *profile,
+			 const struct history_scope *scope)
+{
+	struct history_scope with_heap = *scope;
+
+	with_heap.no_heap = heap->tracked ? NULL : heap->reason;
+	history_analyze(&heap->timeline, profile, &with_heap);
+}
+
 static void fill_process(struct analysis *a, struct process_row *row, const struct profile *profile,
 			 uint32_t id, const struct selection *selection,
 			 const struct analysis_options *options)
@@ -82,6 +91,10 @@ static void fill_process(struct analysis *a, struct process_row *row, const stru
 		     &(struct heap_scope){ .process = id,
 					   .processes = selection->processes,
 					   .no_sites = !options->process_sites });
+	if (options->process_sites)
+		add_timeline(&row->heap, profile,
+			     &(struct history_scope){ .process = id, .selection = selection });
+	memory_analyze(&row->memory, profile, selection, id, &row->heap);
 	row->tracked = row->heap.tracked;
 	row->reason = row->heap.reason;
 	row->cpu_share = row->cpu.sampled ? FIGURE(row->cpu.share) : FIGURE_ABSENT(a->cpu.reason);
@@ -128,6 +141,55 @@ static void list_busy_processes(struct analysis *a)
 	if (a->busy_processes.nr)
 		qsort(a->busy_processes.at, a->busy_processes.nr, sizeof(a->busy_processes.at[0]),
 		      by_use);
+}
+
+/* --- threads --- */
+
+static void fill_thread(const struct analysis *a, struct thread_row *row,
+			const struct profile *profile, uint32_t id)
+{
+	const struct profile_thread *thread = &profile->threads[id];
+	const struct profile_process *process = &profile->processes[thread->process];
+	const struct cpu_process *cpu = &a->cpu.threads[id];
+
+	*row = (struct thread_row){
+		.pid = process->pid,
+		.image = (int)process->image,
+		.tid = thread->tid,
+		.name = thread->name,
+		.command = { process->arguments, process->nr_arguments },
+		.start_s = time_figure(thread->start_us),
+		.end_s = time_figure(thread->end_us),
+		.samples =
+			cpu->sampled ? FIGURE((double)cpu->samples) : FIGURE_ABSENT(a->cpu.reason),
+		.share = cpu->sampled ? FIGURE(cpu->share) : FIGURE_ABSENT(a->cpu.reason),
+	};
+}
+
+static int by_share(const void *a, const void *b)
+{
+	const struct thread_row *t = *(const struct thread_row *const *)a;
+	const struct thread_row *u = *(const struct thread_row *const *)b;
+
+	if (t->share.value != u->share.value)
+		return t->share.value < u->share.value ? 1 : -1;
+	return t < u ? -1 : t > u;
+}
+
+static void list_threads(struct analysis *a, const struct profile *profile,
+			 const struct selection *selection)
+{
+	a->thread_storage = xcalloc(profile->nr_threads + 1, sizeof(a->thread_storage[0]));
+	for (uint32_t id = 0; id < profile->nr_threads; id++) {
+		struct thread_row *row = &a->thread_storage[a->threads.nr];
+
+		if (!selection->threads[id])
+			continue;
+		fill_thread(a, row, profile, id);
+		vec_push(&a->threads, row);
+	}
+	if (a->threads.nr)
+		qsort(a->threads.at, a->threads.nr, sizeof(a->threads.at[0]), by_share);
 }
 
 static int by_live(const void *a, const void *b)
@@ -193,10 +255,16 @@ void analysis_init(struct analysis *a, const struct profile *profile,
 		&(struct heap_scope){ .process = PROFILE_NONE, .processes = selection->processes });
 	if (selection->by_thread)
 		withhold_heap(&a->heap);
+	add_timeline(&a->heap, profile,
+		     &(struct history_scope){ .process = PROFILE_NONE,
+					      .selection = selection,
+					      .samples = options->samples });
+	memory_analyze(&a->memory, profile, selection, PROFILE_NONE, &a->heap);
 	list_leaks(a);
 	list_busy_sites(a);
 	list_processes(a, profile, selection, options);
 	list_busy_processes(a);
+	list_threads(a, profile, selection);
 	quality_list(a, profile);
 }
 
@@ -205,6 +273,8 @@ void analysis_release(struct analysis *a)
 	for (size_t i = 0; i < a->processes.nr; i++)
 		heap_release(&a->process_storage[i].heap);
 	free(a->process_storage);
+	free(a->thread_storage);
+	free(a->threads.at);
 	free(a->quality_storage);
 	free(a->note_storage);
 	free(a->notes.at);

@@ -13,12 +13,14 @@
 
 #include "report/analyze/cpu.h"
 #include "report/analyze/heap.h"
+#include "report/analyze/memory.h"
 #include "report/analyze/rows.h"
 #include "report/load/select.h"
 
 struct analysis_options {
 	bool no_inline;
-	bool process_sites; /* sites also by process */
+	bool process_sites; /* sites and timelines also by process */
+	bool samples;	    /* in the timeline, too */
 };
 
 struct process_row {
@@ -31,7 +33,16 @@ struct process_row {
 	const char *reason;
 	struct cpu_process cpu;
 	struct heap heap;
+	struct memory memory;
 	struct figure cpu_share, heap_peak, heap_allocations; /* the same, for tables */
+};
+
+struct thread_row {
+	int pid, image, tid;
+	const char *name;
+	struct texts command;
+	struct figure start_s, end_s;
+	struct figure samples, share;
 };
 
 struct quality_row {
@@ -60,16 +71,19 @@ struct analysis {
 
 	struct cpu cpu;
 	struct heap heap;
+	struct memory memory;
 	struct rows leaks;	    /* of struct heap_site: what is live, most bytes first */
 	struct rows busy_sites;	    /* those of the heap, most allocations first */
 	struct rows processes;	    /* of struct process_row, in the order of their start */
 	struct rows busy_processes; /* those with samples or a heap, most CPU first */
+	struct rows threads;	    /* of struct thread_row, most CPU first */
 	struct rows quality;	    /* of struct quality_row */
 	struct rows notes;	    /* of struct quality_note, what spoils most first */
 
 	struct chains chains;
 	struct heap_places places;
 	struct process_row *process_storage;
+	struct thread_row *thread_storage;
 	struct quality_row *quality_storage;
 	struct quality_note *note_storage;
 	struct intern texts; /* owns the details made here */

@@ -227,6 +227,8 @@ static void add_leading(struct work *w, const struct profile_total *t)
 	trees_add(&w->trees, t->stack, (double)t->weight);
 	w->cpu->processes[process].samples += t->samples;
 	w->cpu->processes[process].share += (double)t->weight;
+	w->cpu->threads[t->thread].samples += t->samples;
+	w->cpu->threads[t->thread].share += (double)t->weight;
 	if (w->trees.truncated[t->stack])
 		w->cpu->truncated += t->samples;
 }
@@ -252,17 +254,24 @@ static void add_total(struct work *w, const struct profile_total *t)
 		add_leading(w, t);
 }
 
+/* Of weights. */
+static void make_shares(const struct work *w, struct cpu_process *rows, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		rows[i].sampled = w->cpu->sampled;
+		if (w->all[LEADING].weight > 0)
+			rows[i].share /= w->all[LEADING].weight;
+	}
+}
+
 static void add_totals(struct work *w)
 {
 	for (size_t i = 0; i < w->profile->nr_totals; i++)
 		if (w->selection->threads[w->profile->totals[i].thread])
 			add_total(w, &w->profile->totals[i]);
 
-	for (size_t i = 0; i < w->profile->nr_processes; i++) {
-		w->cpu->processes[i].sampled = w->cpu->sampled;
-		if (w->all[LEADING].weight > 0)
-			w->cpu->processes[i].share /= w->all[LEADING].weight;
-	}
+	make_shares(w, w->cpu->processes, w->profile->nr_processes);
+	make_shares(w, w->cpu->threads, w->profile->nr_threads);
 	trees_sum(&w->trees);
 	trees_functions(&w->trees, w->total);
 }
@@ -436,6 +445,7 @@ void cpu_analyze(struct cpu *cpu, const struct profile *profile, const struct ch
 
 	*cpu = (struct cpu){
 		.processes = xcalloc(profile->nr_processes + 1, sizeof(cpu->processes[0])),
+		.threads = xcalloc(profile->nr_threads + 1, sizeof(cpu->threads[0])),
 	};
 	describe(cpu, profile);
 	list_counters(&w);
@@ -455,6 +465,7 @@ void cpu_release(struct cpu *cpu)
 	free(cpu->counters.at);
 	free(cpu->counter_storage);
 	free(cpu->processes);
+	free(cpu->threads);
 	free(cpu->functions.at);
 	free(cpu->function_storage);
 	*cpu = (struct cpu){ 0 };

@@ -44,6 +44,7 @@ struct cpu_function {
 	bool unnamed;
 };
 
+/* Of a process or a thread. */
 struct cpu_process {
 	bool sampled; /* if not, nothing below is known */
 	uint64_t samples;
@@ -66,6 +67,7 @@ struct cpu {
 	struct rows functions;	       /* of struct cpu_function, most self first */
 	size_t nr_sampled;	       /* functions with samples in self */
 	struct cpu_process *processes; /* by id */
+	struct cpu_process *threads;   /* by id */
 
 	uint64_t overhead_samples;
 	double overhead_share; /* of all samples, cprof's among them */

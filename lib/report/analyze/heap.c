@@ -329,7 +329,7 @@ void heap_release(struct heap *heap)
 		free_site(heap->store[i]);
 	free(heap->store);
 	free(heap->sites.at);
-	free(heap->timeline.at);
+	history_release(&heap->timeline);
 	free(heap->churn.by_lifetime.at);
 	*heap = (struct heap){ 0 };
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "report/analyze/heap_places.h"
+#include "report/analyze/history.h"
 #include "report/analyze/rows.h"
 
 struct heap_site {
@@ -53,8 +54,8 @@ struct heap {
 	double temporary_share;
 	uint64_t inherited_bytes, inherited_frees;
 	struct heap_churn churn;
-	struct rows sites; /* of struct heap_site, most at peak first */
-	struct rows timeline;
+	struct rows sites;	 /* of struct heap_site, most at peak first */
+	struct history timeline; /* filled by analysis.c, even where nothing was tracked */
 
 	double stall_s; /* the program waited for cprof */
 	uint64_t unknown_frees, late_events, lost_events;

@@ -125,6 +125,13 @@ int selection_init(struct selection *selection, const struct profile *profile,
 	return complain(profile, options, err);
 }
 
+struct id_range selection_range(const struct profile *profile, uint32_t process)
+{
+	if (process == PROFILE_NONE)
+		return (struct id_range){ 0, (uint32_t)profile->nr_processes };
+	return (struct id_range){ process, process + 1 };
+}
+
 void selection_release(struct selection *selection)
 {
 	free(selection->threads);

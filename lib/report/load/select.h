@@ -28,6 +28,12 @@ struct selection {
 	bool by_thread;	 /* some threads of a process are in and others are not */
 };
 
+/* The processes to look at for one of them, or for PROFILE_NONE all: ids from .from up to .to. */
+struct id_range {
+	uint32_t from, to;
+};
+struct id_range selection_range(const struct profile *profile, uint32_t process);
+
 /* Fails with -ENOENT if nothing is left, naming what there is. */
 int selection_init(struct selection *selection, const struct profile *profile,
 		   const struct select_options *options, struct error *err);

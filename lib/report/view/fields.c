@@ -117,8 +117,26 @@ static const struct field churn_list[] = {
 };
 static const struct fields churn_fields = LIST(churn_list);
 
-/* Recorded in a later version; the list is there, and empty. */
-static const struct fields timeline_fields = { 0 };
+#define HEAP_SLICE                                                                         \
+	FIELD(DOUBLE, SECONDS, "t_s", time_slice, t_s, TITLE("time")),                     \
+		FIELD(DOUBLE, SECONDS, "duration_s", time_slice, duration_s),              \
+		FIELD(FIGURE, BYTES, "live_bytes", time_slice, live_bytes, TITLE("live")), \
+		FIELD(FIGURE, BYTES, "max_live_bytes", time_slice, max_live_bytes,         \
+		      TITLE("most live")),                                                 \
+		FIELD(FIGURE, COUNT, "allocations", time_slice, allocations),              \
+		FIELD(FIGURE, BYTES, "allocated_bytes", time_slice, allocated_bytes,       \
+		      TITLE("allocated")),                                                 \
+		FIELD(FIGURE, BYTES, "rss_bytes", time_slice, rss_bytes, TITLE("RSS"))
+
+static const struct field heap_slice_list[] = { HEAP_SLICE };
+static const struct fields heap_slice_fields = LIST(heap_slice_list);
+
+static const struct field slice_list[] = {
+	HEAP_SLICE,
+	FIELD(FIGURE, COUNT, "samples", time_slice, samples),
+	FIELD(FIGURE, SECONDS, "cpu_s", time_slice, cpu_s, TITLE("CPU")),
+};
+const struct fields slice_fields = LIST(slice_list);
 
 static const struct field heap_list[] = {
 	FIELD(TEXT, PLAIN, "mode", heap, mode, ALWAYS),
@@ -140,7 +158,7 @@ static const struct field heap_list[] = {
 	FIELD(U64, COUNT, "inherited_frees", heap, inherited_frees),
 	FIELD(OBJECT, PLAIN, "churn", heap, churn, OF(churn_fields)),
 	FIELD(ROWS, PLAIN, "sites", heap, sites, OF(site_fields)),
-	FIELD(ROWS, PLAIN, "timeline", heap, timeline, OF(timeline_fields)),
+	FIELD(ROWS, PLAIN, "timeline", heap, timeline.rows, OF(heap_slice_fields)),
 };
 const struct fields heap_fields = {
 	.at = heap_list,
@@ -150,6 +168,31 @@ const struct fields heap_fields = {
 };
 
 /* --- the whole --- */
+
+static const struct field moment_list[] = {
+	FIELD(TEXT, PLAIN, "reason", memory_moment, reason, ALWAYS),
+	FIELD(DOUBLE, SECONDS, "time_s", memory_moment, time_s),
+	FIELD(U64, BYTES, "rss_bytes", memory_moment, rss_bytes),
+	FIELD(U64, BYTES, "anonymous_bytes", memory_moment, anonymous_bytes),
+	FIELD(U64, BYTES, "file_bytes", memory_moment, file_bytes),
+	FIELD(U64, BYTES, "shared_bytes", memory_moment, shared_bytes),
+	FIELD(U64, BYTES, "swap_bytes", memory_moment, swap_bytes),
+	FIELD(U64, BYTES, "heap_bytes", memory_moment, heap_bytes),
+	FIELD(FIGURE, BYTES, "other_bytes", memory_moment, other_bytes),
+};
+static const struct fields moment_fields = {
+	.at = moment_list,
+	.nr = ARRAY_SIZE(moment_list),
+	.may_be_unknown = true,
+	.known = offsetof(struct memory_moment, known),
+};
+
+static const struct field memory_list[] = {
+	FIELD(TEXT, PLAIN, "reason", memory, reason),
+	FIELD(FIGURE, BYTES, "peak_rss_bytes", memory, peak_rss_bytes),
+	FIELD(OBJECT, PLAIN, "at_heap_peak", memory, at_heap_peak, OF(moment_fields)),
+};
+static const struct fields memory_fields = LIST(memory_list);
 
 static const struct field process_cpu_list[] = {
 	FIELD(U64, COUNT, "samples", cpu_process, samples),
@@ -175,12 +218,26 @@ static const struct field process_list[] = {
 	FIELD(TEXT, PLAIN, "reason", process_row, reason),
 	FIELD(OBJECT, PLAIN, "cpu", process_row, cpu, OF(process_cpu_fields)),
 	FIELD(OBJECT, PLAIN, "heap", process_row, heap, OF(heap_fields)),
+	FIELD(OBJECT, PLAIN, "memory", process_row, memory, OF(memory_fields)),
 	FIELD(FIGURE, SHARE, "cpu_share", process_row, cpu_share, TITLE("CPU") TEXT_ONLY),
 	FIELD(FIGURE, BYTES, "heap_peak", process_row, heap_peak, TITLE("heap peak") TEXT_ONLY),
 	FIELD(FIGURE, COUNT, "heap_allocations", process_row, heap_allocations,
 	      TITLE("allocations") TEXT_ONLY),
 };
 const struct fields process_fields = LIST(process_list);
+
+static const struct field thread_list[] = {
+	FIELD(INT, PLAIN, "pid", thread_row, pid),
+	FIELD(INT, PLAIN, "image", thread_row, image),
+	FIELD(INT, PLAIN, "tid", thread_row, tid),
+	FIELD(TEXT, PLAIN, "comm", thread_row, name),
+	FIELD(TEXTS, PLAIN, "command", thread_row, command),
+	FIELD(FIGURE, COUNT, "samples", thread_row, samples),
+	FIELD(FIGURE, SHARE, "share", thread_row, share, TITLE("CPU")),
+	FIELD(FIGURE, SECONDS, "start_s", thread_row, start_s, TITLE("start")),
+	FIELD(FIGURE, SECONDS, "end_s", thread_row, end_s, TITLE("end")),
+};
+const struct fields thread_fields = LIST(thread_list);
 
 static const struct field quality_list[] = {
 	FIELD(TEXT, PLAIN, "kind", quality_row, kind),
@@ -198,6 +255,7 @@ static const struct field analysis_list[] = {
 	FIELD(BOOL, PLAIN, "complete", analysis, complete),
 	FIELD(OBJECT, PLAIN, "cpu", analysis, cpu, OF(cpu_fields)),
 	FIELD(OBJECT, PLAIN, "heap", analysis, heap, OF(heap_fields)),
+	FIELD(OBJECT, PLAIN, "memory", analysis, memory, OF(memory_fields)),
 	FIELD(ROWS, PLAIN, "processes", analysis, processes, OF(process_fields)),
 	FIELD(ROWS, PLAIN, "quality", analysis, quality, OF(quality_fields)),
 };
@@ -217,6 +275,16 @@ static const struct field leaks_view_list[] = {
 	FIELD(ROWS, PLAIN, "leaks", analysis, leaks, OF(site_fields)),
 };
 const struct fields leaks_view_fields = LIST(leaks_view_list);
+
+static const struct field threads_view_list[] = {
+	FIELD(ROWS, PLAIN, "threads", analysis, threads, OF(thread_fields)),
+};
+const struct fields threads_view_fields = LIST(threads_view_list);
+
+static const struct field timeline_view_list[] = {
+	FIELD(ROWS, PLAIN, "timeline", analysis, heap.timeline.rows, OF(slice_fields)),
+};
+const struct fields timeline_view_fields = LIST(timeline_view_list);
 
 static const struct field quality_view_list[] = {
 	FIELD(ROWS, PLAIN, "quality", analysis, quality, OF(quality_fields)),

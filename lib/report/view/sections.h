@@ -16,6 +16,15 @@ void section_heap(struct page *page, const struct heap *heap);
 /* Without churn. */
 void section_heap_brief(struct page *page, const struct heap *heap);
 
+/* What memory the kernel counted. */
+void section_memory(struct page *page, const struct memory *memory);
+
+/* The course of everything: a line of bars each. */
+void section_timeline(struct page *page, const struct analysis *analysis);
+/* The same as a table. */
+void section_slices(struct page *page, const struct rows *slices, size_t nr);
+void section_threads(struct page *page, const struct analysis *analysis, size_t nr);
+
 void section_functions(struct page *page, const struct cpu *cpu, size_t nr);
 /* Nothing for a single process. */
 void section_processes(struct page *page, const struct analysis *analysis);

@@ -113,6 +113,8 @@ static void print_summary(struct page *page, const struct analysis *a)
 	section_functions(page, &a->cpu, page_limit(page, few_functions(page, a), FEW_FUNCTIONS));
 	page_blank(page);
 	section_heap(page, &a->heap);
+	if (a->memory.seen)
+		section_memory(page, &a->memory);
 	print_top_sites(page, a, FEW_SITES, FEW_BUSY);
 	section_processes(page, a);
 	page_blank(page);
@@ -177,6 +179,33 @@ static void print_leaks(struct page *page, const struct analysis *a)
 	section_quality(page, a);
 }
 
+static void print_threads(struct page *page, const struct analysis *a)
+{
+	size_t shown = page_limit(page, a->threads.nr, SCREENFUL);
+
+	section_header(page, a);
+	page_blank(page);
+	section_threads(page, a, shown);
+	section_more(page, &a->threads, shown);
+	page_blank(page);
+	section_quality(page, a);
+}
+
+static void print_timeline(struct page *page, const struct analysis *a)
+{
+	const struct rows *slices = &a->heap.timeline.rows;
+
+	section_header(page, a);
+	page_blank(page);
+	section_timeline(page, a);
+	if (page->style.limit || page->style.sort) {
+		page_blank(page);
+		section_slices(page, slices, page_limit(page, slices->nr, SCREENFUL));
+	}
+	page_blank(page);
+	section_quality(page, a);
+}
+
 static void print_quality(struct page *page, const struct analysis *a)
 {
 	section_header(page, a);
@@ -197,8 +226,13 @@ const struct view views[] = {
 	  &functions_view_fields,
 	  print_functions,
 	  { { ROWS(cpu.functions), &function_fields } } },
+	{ "threads", &threads_view_fields, print_threads, { { ROWS(threads), &thread_fields } } },
 	{ "heap", &heap_view_fields, print_heap, { { ROWS(heap.sites), &site_fields } } },
 	{ "leaks", &leaks_view_fields, print_leaks, { { ROWS(leaks), &site_fields } } },
+	{ "timeline",
+	  &timeline_view_fields,
+	  print_timeline,
+	  { { ROWS(heap.timeline.rows), &slice_fields } } },
 	{ "quality", &quality_view_fields, print_quality, { { ROWS(quality), &quality_fields } } },
 	{ 0 },
 };

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/analyze/history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/vec.h"
+#include "report/load/course.h"
+
+#define SHORTEST_US 1000
+
+static const char no_looks[] = "no process was looked at by then";
+static const char not_one_moment[] = "the peaks of several processes are not of one moment";
+
+struct work {
+	struct history *history;
+	const struct profile *profile;
+	const struct history_scope *scope;
+	int64_t first_us, end_us, width_us;
+	double *live, *max, *allocations, *allocated;
+	double *rss;
+	bool *has_rss;
+	uint64_t *samples;
+	double *weight;
+};
+
+static bool wants(const struct work *w, uint32_t process)
+{
+	return w->scope->process == PROFILE_NONE ? w->scope->selection->processes[process]
+						 : process == w->scope->process;
+}
+
+/* --- the grid ---------------------------------------------------------------------------------*/
+
+static void find_span(struct work *w)
+{
+	const struct profile *profile = w->profile;
+
+	w->first_us = 0;
+	w->end_us = profile->run.wall_us > 0 ? profile->run.wall_us : 0;
+	if (w->scope->process == PROFILE_NONE)
+		return;
+
+	const struct profile_process *process = &profile->processes[w->scope->process];
+
+	if (process->start_us > 0 && process->start_us < w->end_us)
+		w->first_us = process->start_us;
+	if (process->end_us > w->first_us && process->end_us < w->end_us)
+		w->end_us = process->end_us;
+}
+
+static uint64_t longest_slice(const struct work *w)
+{
+	const struct profile_slice *slices = w->profile->slices;
+	struct course course = { 0, w->profile->nr_slices };
+	uint64_t longest = 0;
+
+	if (w->scope->process != PROFILE_NONE)
+		course = course_of_slices(w->profile, w->scope->process);
+	for (size_t i = course.from; i < course.to; i++)
+		if (slices[i].duration_us > longest)
+			longest = slices[i].duration_us;
+	return longest;
+}
+
+static void make_grid(struct work *w)
+{
+	uint64_t longest = longest_slice(w);
+
+	find_span(w);
+	w->width_us = SHORTEST_US;
+	while (w->width_us < INT64_MAX / 2 &&
+	       ((uint64_t)w->width_us < longest ||
+		w->end_us / w->width_us - w->first_us / w->width_us >= HISTORY_SLICES))
+		w->width_us *= 2;
+	w->first_us -= w->first_us % w->width_us;
+	w->history->nr = (size_t)((w->end_us - w->first_us) / w->width_us) + 1;
+}
+
+static size_t cell_of(const struct work *w, int64_t time_us)
+{
+	int64_t cell = time_us < w->first_us ? 0 : (time_us - w->first_us) / w->width_us;
+	size_t last = w->history->nr - 1;
+
+	return (uint64_t)cell < last ? (size_t)cell : last;
+}
+
+/* --- the heap ---------------------------------------------------------------------------------*/
+
+/* What was live lasts up to the cell before this one. */
+static void hold(struct work *w, size_t from, size_t to, uint64_t live)
+{
+	for (size_t i = from; i < to; i++) {
+		w->live[i] += (double)live;
+		w->max[i] += (double)live;
+	}
+}
+
+/* Where a process has its last part in the sums, and one more. */
+static size_t cells_of(const struct work *w, uint32_t process)
+{
+	int64_t end_us =
+		process == PROFILE_NONE ? PROFILE_NO_TIME : w->profile->processes[process].end_us;
+
+	return end_us == PROFILE_NO_TIME ? w->history->nr : cell_of(w, end_us) + 1;
+}
+
+/* Several slices may fall into one cell. */
+static void add_slices(struct work *w, struct course course)
+{
+	const struct profile_slice *slices = w->profile->slices;
+	uint64_t live = 0, max = 0;
+	size_t cell = 0, next = 0;
+
+	if (course.from == course.to)
+		return;
+	for (size_t i = course.from; i < course.to; i++) {
+		cell = cell_of(w, slices[i].time_us);
+		if (cell >= next) {
+			hold(w, next, cell, live);
+			w->live[cell] += (double)live;
+			w->max[cell] += (double)live;
+			next = cell + 1;
+			max = live;
+		}
+		if (slices[i].max_live_bytes > max) {
+			w->max[cell] += (double)(slices[i].max_live_bytes - max);
+			max = slices[i].max_live_bytes;
+		}
+		w->live[cell] += (double)slices[i].live_bytes - (double)live;
+		live = slices[i].live_bytes;
+		w->allocations[cell] += (double)slices[i].allocations;
+		w->allocated[cell] += (double)slices[i].allocated_bytes;
+	}
+	hold(w, next, cells_of(w, slices[course.from].process), live);
+}
+
+/* The number of heaps that were added up: the tree's is one. */
+static size_t add_heaps(struct work *w)
+{
+	bool all = w->scope->process == PROFILE_NONE;
+	size_t nr = 0;
+	struct course course;
+
+	if (!all || w->scope->selection->everything) {
+		course = course_of_slices(w->profile, w->scope->process);
+		add_slices(w, course);
+		return 1;
+	}
+	for (uint32_t id = 0; id < w->profile->nr_processes; id++) {
+		course = course_of_slices(w->profile, id);
+		if (course.from == course.to || !wants(w, id))
+			continue;
+		add_slices(w, course);
+		nr++;
+	}
+	return nr;
+}
+
+/* --- memory -----------------------------------------------------------------------------------*/
+
+static double rss(const struct profile_memory *memory)
+{
+	return (double)memory->anonymous_bytes + (double)memory->file_bytes +
+	       (double)memory->shared_bytes;
+}
+
+/* All of one process: in a cell the most that was seen there, or what was seen last. */
+static void add_memory_of(struct work *w, const struct profile_memory *points, size_t nr)
+{
+	size_t end = cells_of(w, points[0].process);
+
+	for (size_t i = 0; i < nr;) {
+		size_t cell = cell_of(w, points[i].time_us), next;
+		double most = rss(&points[i]), latest = most;
+
+		for (i++; i < nr && cell_of(w, points[i].time_us) == cell; i++) {
+			latest = rss(&points[i]);
+			most = latest > most ? latest : most;
+		}
+		next = i < nr ? cell_of(w, points[i].time_us) : end;
+		w->rss[cell] += most;
+		w->has_rss[cell] = true;
+		for (cell++; cell < next; cell++) {
+			w->rss[cell] += latest;
+			w->has_rss[cell] = true;
+		}
+	}
+}
+
+static void add_memory(struct work *w)
+{
+	struct id_range range = selection_range(w->profile, w->scope->process);
+
+	for (uint32_t id = range.from; id < range.to; id++) {
+		struct course course = { 0 };
+
+		if (wants(w, id))
+			course = course_of_memory(w->profile, id);
+		if (course.from < course.to)
+			add_memory_of(w, &w->profile->memory[course.from], course.to - course.from);
+	}
+}
+
+/* --- samples ----------------------------------------------------------------------------------*/
+
+static int add_sample(void *context, const struct profile_sample *sample)
+{
+	struct work *w = context;
+	size_t cell = cell_of(w, sample->time_us);
+
+	if (sample->event != 0 || !w->scope->selection->threads[sample->thread] ||
+	    profile_is_overhead(w->profile, sample->stack))
+		return 0;
+	w->samples[cell]++;
+	w->weight[cell] += (double)sample->weight;
+	return 0;
+}
+
+static void add_samples(struct work *w)
+{
+	struct error err = ERROR_INIT;
+
+	if (w->scope->samples && w->profile->run.cpu_on)
+		profile_each_sample(w->profile, add_sample, w, &err);
+}
+
+/* --- rows -------------------------------------------------------------------------------------*/
+
+static void fill_heap(const struct work *w, struct time_slice *slice, size_t i, bool one_moment)
+{
+	const char *absent = w->scope->no_heap;
+
+	if (absent) {
+		slice->live_bytes = slice->max_live_bytes = slice->allocations =
+			slice->allocated_bytes = FIGURE_ABSENT(absent);
+		return;
+	}
+	slice->live_bytes = FIGURE(w->live[i]);
+	slice->max_live_bytes = one_moment ? FIGURE(w->max[i]) : FIGURE_ABSENT(not_one_moment);
+	slice->allocations = FIGURE(w->allocations[i]);
+	slice->allocated_bytes = FIGURE(w->allocated[i]);
+}
+
+static void fill_cpu(const struct work *w, struct time_slice *slice, size_t i)
+{
+	const struct profile *profile = w->profile;
+	bool sampled = profile->run.cpu_on && profile->nr_events && w->scope->samples;
+	bool clock = sampled && profile->events[0].unit && !strcmp(profile->events[0].unit, "ns");
+
+	slice->samples = sampled ? FIGURE((double)w->samples[i]) : FIGURE_ABSENT("not sampled");
+	slice->cpu_s = clock ? FIGURE(w->weight[i] / 1e9)
+			     : FIGURE_ABSENT("the event that was sampled is no clock");
+}
+
+static void make_rows(struct work *w, size_t nr_heaps)
+{
+	struct history *history = w->history;
+
+	history->slices = xcalloc(history->nr, sizeof(history->slices[0]));
+	for (size_t i = 0; i < history->nr; i++) {
+		struct time_slice *slice = &history->slices[i];
+
+		slice->t_s = (double)(w->first_us + (int64_t)i * w->width_us) / 1e6;
+		slice->duration_s = (double)w->width_us / 1e6;
+		slice->rss_bytes = w->has_rss[i] ? FIGURE(w->rss[i]) : FIGURE_ABSENT(no_looks);
+		fill_heap(w, slice, i, nr_heaps <= 1);
+		fill_cpu(w, slice, i);
+		vec_push(&history->rows, slice);
+	}
+}
+
+void history_analyze(struct history *history, const struct profile *profile,
+		     const struct history_scope *scope)
+{
+	struct work w = { .history = history, .profile = profile, .scope = scope };
+	double *figures;
+
+	*history = (struct history){ 0 };
+	make_grid(&w);
+	figures = xcalloc(history->nr, 6 * sizeof(figures[0]));
+	w.live = figures;
+	w.max = w.live + history->nr;
+	w.allocations = w.max + history->nr;
+	w.allocated = w.allocations + history->nr;
+	w.rss = w.allocated + history->nr;
+	w.weight = w.rss + history->nr;
+	w.has_rss = xcalloc(history->nr, sizeof(w.has_rss[0]));
+	w.samples = xcalloc(history->nr, sizeof(w.samples[0]));
+
+	size_t nr_heaps = add_heaps(&w);
+
+	add_memory(&w);
+	add_samples(&w);
+	make_rows(&w, nr_heaps);
+	free(figures);
+	free(w.has_rss);
+	free(w.samples);
+}
+
+void history_release(struct history *history)
+{
+	free(history->rows.at);
+	free(history->slices);
+	*history = (struct history){ 0 };
+}
