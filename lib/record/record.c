@@ -127,6 +127,7 @@ static struct sampling choose_sampling(const struct record_config *config)
 		.period = config->period,
 		.call_graph = walks[config->call_graph],
 		.stack_bytes = config->stack_bytes ? config->stack_bytes : SAMPLING_STACK_BYTES,
+		.stack_is_fixed = config->stack_bytes,
 		.attached = config->nr_attach,
 		.delayed = config->delay_ns > 0,
 		.no_inherit = config->no_inherit,

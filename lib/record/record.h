@@ -66,7 +66,7 @@ struct record_config {
 	int64_t duration_ns;   /* after the delay, then the recording ends; 0: with the program */
 	bool no_inherit;       /* without what the program starts */
 	enum record_call_graph call_graph;
-	uint32_t stack_bytes; /* 0: 16 KiB */
+	uint32_t stack_bytes; /* 0: 16 KiB, and more where stacks are deeper */
 	const char *shim;     /* path of libcprof-heap.so; NULL: it was not found */
 
 	/* Called by record_run()'s own thread, with what the user should know at once. */

@@ -95,6 +95,28 @@ static void set_polls(struct sampler *sampler)
 	sampler->nr_polls = 2 * nr + 1;
 }
 
+static uint64_t samples_per_second(const struct sampler *sampler)
+{
+	const struct ladder *ladder = &sampler->ladder;
+	uint64_t rate = 0;
+
+	for (size_t i = 0; i < ladder->nr_sampled; i++)
+		rate += sampling_rate_hz(ladder->events[i].type, &sampler->config.sampling);
+	return rate;
+}
+
+/* For stacks deeper than what is copied at first. */
+static void open_wide(struct sampler *sampler)
+{
+	const struct sampling *sampling = &sampler->config.sampling;
+	uint32_t bytes = width_wide_bytes(sampling->stack_bytes, SAMPLING_STACK_BYTES_MAX,
+					  sampler->feed.rings.data_bytes,
+					  samples_per_second(sampler));
+
+	if (sampling->call_graph == CALL_GRAPH_STACKS && bytes)
+		events_open_wide(sampler->events, bytes);
+}
+
 static int open_all(struct sampler *sampler, pid_t pid, struct error *err)
 {
 	struct ladder_probe probe = { probe_open, probe_close, &pid };
@@ -120,6 +142,8 @@ static int open_all(struct sampler *sampler, pid_t pid, struct error *err)
 		ret = error_errno(err, errno, "make an eventfd");
 	if (ret >= 0)
 		set_polls(sampler);
+	if (ret >= 0 && !sampling->stack_is_fixed)
+		open_wide(sampler);
 	return ret;
 }
 
@@ -243,6 +267,8 @@ static void use_fork(struct sampler *sampler, const struct decoded *decoded)
 
 static void use_lost(struct sampler *sampler, const struct feed_record *record)
 {
+	if (record->is_data)
+		width_lost(samples_width(sampler->samples), record->decoded.lost.nr);
 	aggregate_quality(sampler->config.aggregate, PROFILE_LOST,
 			  record->is_data
 				  ? PROFILE_LOST_SAMPLES
@@ -291,6 +317,7 @@ static void use_all(struct sampler *sampler)
 	while (feed_next(&sampler->feed, &record))
 		use(sampler, &record);
 	processes_passed(sampler->processes, feed_passed_ns(&sampler->feed));
+	events_widen(sampler->events, samples_width(sampler->samples)->is_wide);
 }
 
 static void put_counters(struct sampler *sampler)

@@ -11,7 +11,8 @@
 struct samples {
 	struct samples_config config;
 	struct stacks *stacks;
-	struct stack stack; /* of the sample at hand */
+	struct stack stack;		    /* of the sample at hand */
+	struct width width;
 	VEC(struct profile_address) frames; /* of the sample at hand, leaf first; then turned */
 	VEC(uint32_t) ids;		    /* of modules, by module->id; PROFILE_NONE: not yet */
 	struct map modules;		    /* profile's id to struct module */
@@ -25,6 +26,7 @@ struct samples *samples_new(const struct samples_config *config)
 
 	samples->config = *config;
 	samples->stacks = stacks_new();
+	samples->width.narrow_bytes = config->stack_bytes;
 	samples->kernel = samples->unknown = PROFILE_NONE;
 	return samples;
 }
@@ -106,6 +108,11 @@ static uint32_t module_id(struct samples *samples, const struct module *module, 
 	if (samples->ids.at[module->id] == PROFILE_NONE)
 		samples->ids.at[module->id] = new_module(samples, module);
 	return samples->ids.at[module->id];
+}
+
+struct width *samples_width(struct samples *samples)
+{
+	return &samples->width;
 }
 
 const struct module *samples_module(const struct samples *samples, uint32_t profile_module)
@@ -286,6 +293,15 @@ static void set_chain(struct stack_sample *walked, const struct decoded_sample *
 	walked->nr_chain = sample->nr_chain - i - 1;
 }
 
+static void add_width(struct samples *samples, const struct stack *stack,
+		      const struct decoded_sample *sample)
+{
+	const uint32_t beyond = 1U << STACK_BY_MEMORY | 1U << STACK_BY_LAST | 1U << STACK_BY_CHAIN;
+	bool cut = stack->end == UNWIND_END_BAD_READ || stack->origins & beyond;
+
+	width_add(&samples->width, stack->depth, cut && sample->stack_cut);
+}
+
 static void push_stack(struct samples *samples, struct process *process, uint32_t thread,
 		       const struct decoded_sample *sample, uint32_t event)
 {
@@ -307,6 +323,7 @@ static void push_stack(struct samples *samples, struct process *process, uint32_
 	}
 	set_chain(&walked, sample);
 	stacks_walk(samples->stacks, &process->space, &walked, &samples->stack);
+	add_width(samples, &samples->stack, sample);
 	push_walk(samples, process, sample, event);
 }
 

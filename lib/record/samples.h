@@ -20,6 +20,7 @@
 #include "record/events/sampling.h"
 #include "record/processes.h"
 #include "record/ring/decode.h"
+#include "record/width.h"
 
 struct samples_config {
 	struct aggregate *aggregate;
@@ -36,6 +37,9 @@ void samples_free(struct samples *samples);
 
 void samples_add(struct samples *samples, struct process *process, uint32_t thread,
 		 const struct decoded *decoded, uint32_t event, uint64_t weight);
+
+/* How much of the stacks is to be copied, from what those so far were like. */
+struct width *samples_width(struct samples *samples);
 
 /* The module that has this id in the profile; NULL: none that was sampled. */
 const struct module *samples_module(const struct samples *samples, uint32_t profile_module);

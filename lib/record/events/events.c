@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/events/events.h"
 
+#include <string.h>
 #include <sys/ioctl.h>
 
 #include "base/alloc.h"
@@ -26,15 +27,21 @@ static struct events *events_new(const struct ladder *ladder, const struct sampl
 	return events;
 }
 
+static void close_group(const struct events *events, int **group)
+{
+	for (size_t i = 0; *group && i < events->nr_events; i++)
+		if ((*group)[i] >= 0)
+			close((*group)[i]);
+	free(*group);
+	*group = NULL;
+}
+
 static void close_at(const struct events *events, struct events_at *at)
 {
-	for (size_t i = 0; at->group && i < events->nr_events; i++)
-		if (at->group[i] >= 0)
-			close(at->group[i]);
+	close_group(events, &at->wide);
+	close_group(events, &at->group);
 	if (at->side >= 0)
 		close(at->side);
-	free(at->group);
-	at->group = NULL;
 	at->side = -1;
 }
 
@@ -61,29 +68,36 @@ static int remember_id(struct events *events, int fd, size_t number)
 }
 
 /* 0, or -errno and in *failed the event. */
+static int open_group(struct events *events, const struct perf_event_attr *attrs, size_t number,
+		      int **result, size_t *failed)
+{
+	const struct events_at *at = &events->at[number];
+	int *group = xcalloc(events->nr_events, sizeof(*group));
+	int ret = 0;
+
+	*result = group;
+	for (size_t i = 0; i < events->nr_events; i++)
+		group[i] = -1;
+	for (size_t i = 0; i < events->nr_events && ret >= 0; i++) {
+		*failed = i;
+		ret = group[i] = perf_open(&attrs[i], at->tid, events->cpus.at[at->cpu],
+					   i ? group[0] : -1);
+		if (ret >= 0)
+			ret = remember_id(events, group[i], number * events->nr_events + i);
+	}
+	return ret < 0 ? ret : 0;
+}
+
+/* Likewise. */
 static int open_at(struct events *events, size_t number, size_t *failed)
 {
 	struct events_at *at = &events->at[number];
-	int cpu = events->cpus.at[at->cpu];
-	int ret = 0;
-
-	at->group = xcalloc(events->nr_events, sizeof(*at->group));
-	for (size_t i = 0; i < events->nr_events; i++)
-		at->group[i] = -1;
 
 	*failed = events->nr_events;
-	at->side = perf_open(&events->side_attr, at->tid, cpu, -1);
+	at->side = perf_open(&events->side_attr, at->tid, events->cpus.at[at->cpu], -1);
 	if (at->side < 0)
 		return at->side;
-
-	for (size_t i = 0; i < events->nr_events && ret >= 0; i++) {
-		*failed = i;
-		ret = at->group[i] =
-			perf_open(&events->attrs[i], at->tid, cpu, i ? at->group[0] : -1);
-		if (ret >= 0)
-			ret = remember_id(events, at->group[i], number * events->nr_events + i);
-	}
-	return ret < 0 ? ret : 0;
+	return open_group(events, events->attrs, number, &at->group, failed);
 }
 
 /* Since Linux 5.12 mappings come with build ids, which are worth more than inodes. */
@@ -164,6 +178,64 @@ int events_open(struct events **result, pid_t pid, const struct ladder *ladder,
 	return ret;
 }
 
+/* A sample may take up a large part of the ring, and the program is to be read soon after it. */
+static struct perf_event_attr *wide_attrs(const struct events *events, uint32_t stack_bytes)
+{
+	struct perf_event_attr *attrs = xcalloc(events->nr_events, sizeof(*attrs));
+
+	for (size_t i = 0; i < events->nr_events; i++) {
+		attrs[i] = events->attrs[i];
+		attrs[i].sample_stack_user = stack_bytes;
+		attrs[i].enable_on_exec = 0;
+		attrs[i].watermark = 0;
+		attrs[i].wakeup_events = 1;
+	}
+	return attrs;
+}
+
+static int open_wide(struct events *events, const struct perf_event_attr *attrs, size_t number)
+{
+	struct events_at *at = &events->at[number];
+	size_t failed;
+	int ret = open_group(events, attrs, number, &at->wide, &failed);
+
+	for (size_t i = 0; i < events->nr_events && !ret; i++)
+		if (ioctl(at->wide[i], PERF_EVENT_IOC_SET_OUTPUT, at->group[0]) < 0)
+			ret = -errno;
+	return ret;
+}
+
+void events_open_wide(struct events *events, uint32_t stack_bytes)
+{
+	struct perf_event_attr *attrs = wide_attrs(events, stack_bytes);
+	int ret = 0;
+
+	for (size_t i = 0; i < events->nr && !ret; i++)
+		if (events->at[i].side >= 0)
+			ret = open_wide(events, attrs, i);
+	if (ret)
+		vec_each(events, at) close_group(events, &at->wide);
+	log_debug(LOG_EVENTS, "the same with %u bytes of stack: %s", stack_bytes,
+		  ret ? strerror(-ret) : "ok");
+	free(attrs);
+}
+
+void events_widen(struct events *events, bool wide)
+{
+	if (wide == events->is_wide)
+		return;
+	events->is_wide = wide;
+	vec_each(events, at)
+	{
+		if (!at->wide)
+			continue;
+		ioctl(wide ? at->group[0] : at->wide[0], PERF_EVENT_IOC_DISABLE,
+		      PERF_IOC_FLAG_GROUP);
+		ioctl(wide ? at->wide[0] : at->group[0], PERF_EVENT_IOC_ENABLE,
+		      PERF_IOC_FLAG_GROUP);
+	}
+}
+
 void events_start_side(struct events *events)
 {
 	vec_each(events, at) if (at->side >= 0) ioctl(at->side, PERF_EVENT_IOC_ENABLE, 0);
@@ -176,6 +248,8 @@ void events_stop(struct events *events)
 		if (at->side < 0)
 			continue;
 		ioctl(at->group[0], PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
+		if (at->wide)
+			ioctl(at->wide[0], PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
 		ioctl(at->side, PERF_EVENT_IOC_DISABLE, 0);
 	}
 }
@@ -185,19 +259,27 @@ struct reading {
 	uint64_t value, enabled, running;
 };
 
+static void add_reading(struct reading *total, int fd)
+{
+	struct reading one;
+
+	if (read(fd, &one, sizeof(one)) != sizeof(one))
+		return;
+	total->value += one.value;
+	total->running += one.running;
+}
+
 static struct reading sum(const struct events *events, size_t event)
 {
 	struct reading total = { 0 };
 
 	vec_each(events, at)
 	{
-		struct reading one;
-
-		if (at->side < 0 || read(event < events->nr_events ? at->group[event] : at->side,
-					 &one, sizeof(one)) != sizeof(one))
+		if (at->side < 0)
 			continue;
-		total.value += one.value;
-		total.running += one.running;
+		add_reading(&total, event < events->nr_events ? at->group[event] : at->side);
+		if (event < events->nr_events && at->wide)
+			add_reading(&total, at->wide[event]);
 	}
 	return total;
 }

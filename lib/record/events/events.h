@@ -20,6 +20,7 @@
 #ifndef RECORD_EVENTS_EVENTS_H
 #define RECORD_EVENTS_EVENTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -34,6 +35,7 @@ struct events_at {
 	size_t cpu; /* which of events->cpus */
 	int side;   /* -1: closed */
 	int *group; /* nr_events; the first one leads */
+	int *wide;  /* the same events with more of the stack; NULL: not opened */
 };
 
 struct events {
@@ -45,6 +47,7 @@ struct events {
 	struct perf_event_attr side_attr;
 	struct map by_id;   /* perf's id to at * nr_events + event */
 	uint64_t before_ns; /* of the program's time on CPUs, before the group started */
+	bool is_wide;
 	/* What they were opened by. */
 	const struct ladder *ladder;
 	const struct access *access;
@@ -61,6 +64,15 @@ void events_close(struct events *events);
 int events_add(struct events *events, pid_t tid, struct error *err);
 /* Of a thread that turned out to have inherited others already: it would count twice. */
 void events_remove(struct events *events, pid_t tid);
+
+/*
+ * What is copied of the stack is fixed when an event is opened.  So the same events can be opened a
+ * second time, with stack_bytes of it, writing into the rings of the first, which have to be mapped
+ * already.  Only one of the two counts: events_widen() changes over, once they were started.  When
+ * they cannot be opened, it does nothing.
+ */
+void events_open_wide(struct events *events, uint32_t stack_bytes);
+void events_widen(struct events *events, bool wide);
 
 void events_start_side(struct events *events);
 void events_start(struct events *events); /* of what has inherited them as well */

@@ -32,6 +32,7 @@ struct sampling {
 	uint64_t period;
 	enum call_graph call_graph;
 	uint32_t stack_bytes; /* multiple of 8 */
+	bool stack_is_fixed;  /* else more is copied where stacks are deeper */
 	bool attached;	      /* to what runs already: nothing starts by an exec */
 	bool delayed;	      /* the group waits for events_start() */
 	bool no_inherit;      /* only the threads of the process */

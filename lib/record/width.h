@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * width - how much of the stack to copy with each sample: a little, or more.
+ *
+ *	struct width width = { .narrow_bytes = 16 * 1024 };
+ *
+ *	width_add(&width, depth_bytes, is_cut);		// of each stack
+ *	width_lost(&width, nr);				// samples that found no room in the ring
+ *	events_widen(events, width.is_wide);		// now and then
+ *
+ * A wide copy takes up more of the ring, so it is for programs whose stacks are deep: from the
+ *first one that was cut off until none has been deep for a while, which gets longer each time.
+ *Where samples get lost over it, it is not done again.
+ */
+#ifndef RECORD_WIDTH_H
+#define RECORD_WIDTH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct width {
+	uint32_t narrow_bytes;
+	bool is_wide;
+	bool is_settled; /* narrow for good */
+	uint32_t nr_widened;
+	uint64_t nr_shallow;	   /* stacks since the last one that needed more */
+	uint64_t nr_wide, nr_lost; /* samples while it was wide */
+};
+
+/* The stack was depth_bytes deep as far as it was walked; cut: the copy was not enough. */
+void width_add(struct width *width, uint64_t depth_bytes, bool cut);
+void width_lost(struct width *width, uint64_t nr);
+
+/* How much a wide copy may be where the ring of a CPU has ring_bytes and samples_per_second come;
+ * 0: no more than a narrow one. */
+uint32_t width_wide_bytes(uint32_t narrow_bytes, uint32_t most_bytes, uint64_t ring_bytes,
+			  uint64_t samples_per_second);
+
+#endif
