@@ -109,9 +109,9 @@ static uint64_t samples_per_second(const struct sampler *sampler)
 static void open_wide(struct sampler *sampler)
 {
 	const struct sampling *sampling = &sampler->config.sampling;
-	uint32_t bytes = width_wide_bytes(sampling->stack_bytes, SAMPLING_STACK_BYTES_MAX,
-					  sampler->feed.rings.data_bytes,
-					  samples_per_second(sampler));
+	uint32_t bytes =
+		width_wide_bytes(sampling->stack_bytes, SAMPLING_WIDE_BYTES,
+				 sampler->feed.rings.data_bytes, samples_per_second(sampler));
 
 	if (sampling->call_graph == CALL_GRAPH_STACKS && bytes)
 		events_open_wide(sampler->events, bytes);
