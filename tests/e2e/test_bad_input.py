@@ -32,7 +32,8 @@ def harmless(output):
     [HOSTILE], ["record", HOSTILE], ["record", "-o", b"/nowhere/" + HOSTILE, "true"], ["record", b"--" + HOSTILE, "true"],
     ["record", b"--heap=" + HOSTILE, "true"], ["record", "-F", HOSTILE, "true"], ["record", "-e", HOSTILE, "true"],
     ["record", b"--debug=" + HOSTILE, "true"], ["report", HOSTILE], ["report", b"./" + HOSTILE], ["symbolize", HOSTILE],
-    ["stat", HOSTILE], ["stat", b"--" + HOSTILE],
+    ["stat", HOSTILE], ["stat", b"--" + HOSTILE], ["stat", "-e", HOSTILE, "true"], ["list", HOSTILE],
+    ["record", "-p", HOSTILE], ["record", "--debuginfod=" + os.fsdecode(HOSTILE), "true"],
 ], ids=lambda arguments: " ".join(os.fsencode(a).decode(errors="replace").split("\033")[0] for a in arguments))
 def test_messages_cannot_command_the_terminal(arguments, cprof, tmp_path):
     result = subprocess.run([cprof, *arguments], cwd=tmp_path, capture_output=True)
@@ -52,7 +53,7 @@ def test_log_lines_cannot_command_the_terminal(cprof, tmp_path):
 
 # --- limits --------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("files", [8, 12, 14, 16, 18, 22])
+@pytest.mark.parametrize("files", [8, 13, 16, 18])
 def test_too_few_descriptors_are_named_with_what_lifts_the_limit(files, runner, cprof, programs):
     result = shell(runner, 'ulimit -n "$1"; shift; exec "$@"', files, cprof, "record", "-q", programs / "burn", 20)
     assert result.returncode in (3, 125), result.stderr
@@ -64,7 +65,7 @@ def test_too_few_descriptors_are_named_with_what_lifts_the_limit(files, runner, 
         assert "Too many open files" in result.stderr
 
 
-@pytest.mark.parametrize("files", [10, 16, 24])
+@pytest.mark.parametrize("files", [10, 24])
 def test_a_soft_limit_of_descriptors_is_the_programs_only(files, runner, cprof):
     script = "import ctypes, decimal, lzma, resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
     result = shell(runner, 'ulimit -Sn "$1"; shift; exec "$@"', files, cprof, "record", "-q", "/usr/bin/python3", "-c", script)
@@ -79,7 +80,7 @@ def test_too_little_address_space_for_the_heap_side_is_said(runner, cprof, progr
     assert "address space" in report["heap"]["reason"] and report["cpu"]["samples"] > 0
 
 
-@pytest.mark.parametrize("kilobytes", range(20000, 50000, 4000))
+@pytest.mark.parametrize("kilobytes", [20000, 32000, 36000, 40000, 44000])
 def test_without_memory_the_program_does_not_run_or_has_its_own_status(kilobytes, runner, cprof, programs):
     """From too little to begin with, over running out of it somewhere, to enough for the CPU side."""
     result = shell(runner, 'ulimit -v "$1"; shift; exec "$@"', kilobytes, cprof, "record", "-q", programs / "burn", 100)

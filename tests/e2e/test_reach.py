@@ -212,7 +212,7 @@ def test_hostile_names_cannot_command_the_terminal(cprof, runner, need):
     output = os.fsencode(runner.folder) + b"/profile" + HOSTILE
     result = runner.run(cprof, "record", "-o", os.fsdecode(output), os.fsdecode(program), os.fsdecode(HOSTILE), text=False)
     assert result.returncode == 5 and result.stdout == b""
-    texts = [result.stderr]
+    texts = [result.stderr, runner.run(cprof, "stat", os.fsdecode(program), os.fsdecode(HOSTILE), text=False).stderr]
     views = runner.run(cprof, "report", "no-such-view").stderr.split("views are: ")[1].strip().split(", ")
     for view in views:
         result = runner.run(cprof, "report", view, os.fsdecode(output), text=False)
