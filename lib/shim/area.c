@@ -12,6 +12,8 @@ static size_t mapped_bytes(const struct area *area, uint32_t i)
 
 bool area_init(struct area *area, int fd, uint64_t at, size_t block_bytes, uint32_t nr_blocks)
 {
+	for (uint32_t i = 0; i < area->nr_blocks; i++)
+		area->block[i] = NULL;
 	area->block_bytes = block_bytes;
 	area->nr_blocks = nr_blocks;
 

@@ -28,7 +28,8 @@ struct area {
 	_Atomic(char *) block[AREA_BLOCKS]; /* NULL: not mapped yet */
 };
 
-/* Maps block 0.  at and block_bytes: multiples of WIRE_ALIGN.  False if it cannot. */
+/* Maps block 0.  at and block_bytes: multiples of WIRE_ALIGN.  False if it cannot.  What it had
+ * mapped before is forgotten: it was another process's. */
 bool area_init(struct area *area, int fd, uint64_t at, size_t block_bytes, uint32_t nr_blocks);
 
 /* Maps block i and all before it; NULL if it cannot. */

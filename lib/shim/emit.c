@@ -92,11 +92,23 @@ void emit_realloc_end(int level, const uintptr_t *frame, enum wire_function func
 		ring_count(&track->ring.shared->frees, 1);
 }
 
-void emit_process(int level, enum wire_op op, int32_t pid)
+static uint64_t emit_bare(int level, enum wire_op op)
 {
 	struct track *track = track_get((unsigned int)level);
-	struct wire_event event = { .op = (uint8_t)op, .address = (uint32_t)pid };
+	struct wire_event event = { .op = (uint8_t)op };
 
-	if (track)
-		put(track, &event);
+	if (!track)
+		return 0;
+	put(track, &event);
+	return event.sequence;
+}
+
+void emit_exec(int level)
+{
+	emit_bare(level, WIRE_EXEC);
+}
+
+uint64_t emit_fork(int level)
+{
+	return emit_bare(level, WIRE_FORK);
 }

@@ -26,7 +26,9 @@ void emit_realloc_begin(int level, void *block);
 void emit_realloc_end(int level, const uintptr_t *frame, enum wire_function function,
 		      void *new_block, size_t size, enum wire_result result);
 
-/* WIRE_FORK with a pid, WIRE_EXEC with 0. */
-void emit_process(int level, enum wire_op op, int32_t pid);
+/* Before an exec. */
+void emit_exec(int level);
+/* Before a fork; returns the event's number, 0 if it was lost. */
+uint64_t emit_fork(int level);
 
 #endif

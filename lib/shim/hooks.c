@@ -222,53 +222,51 @@ EXPORT int dlclose(void *handle)
 
 /* --- processes --------------------------------------------------------------------------------*/
 
-static void note(const uintptr_t *frame, enum wire_op op, int32_t pid)
+static void note_fork(const uintptr_t *frame)
 {
 	int level = guard_enter(frame, GUARD_OURS);
 
 	if (level == GUARD_OUT)
 		return;
-	emit_process(level, op, pid);
+	self.fork_sequence = emit_fork(level);
 	guard_leave(level);
 }
 
-/* A child whose parent was inside the shim, and in a signal handler there, will return into it. */
-static void in_child(void)
+static pid_t forked(pid_t pid)
 {
-	for (int level = 0; level < TRACK_LEVELS; level++)
-		if (self.hook[level] & GUARD_OURS) {
-			session_detach();
-			return;
-		}
-}
-
-static pid_t forked(const uintptr_t *frame, pid_t pid)
-{
-	if (pid > 0)
-		note(frame, WIRE_FORK, pid);
-	else if (!pid)
-		in_child();
+	if (!pid)
+		session_start();
+	self.fork_sequence = 0;
 	return pid;
 }
 
 EXPORT pid_t fork(void)
 {
 	real_find();
-	return forked(FRAME, real.fork());
+	note_fork(FRAME);
+	return forked(real.fork());
 }
 
 EXPORT pid_t _Fork(void)
 {
 	real_find();
-	return forked(FRAME, real._Fork());
+	note_fork(FRAME);
+	return forked(real._Fork());
 }
 
 /* Not in the child of a vfork: the parent's segment is not about to end. */
 static void note_exec(const uintptr_t *frame)
 {
 	real_find();
-	if (session_live() && sys_getpid() == session.pid)
-		note(frame, WIRE_EXEC, 0);
+	if (!session_live() || sys_getpid() != session.pid)
+		return;
+
+	int level = guard_enter(frame, GUARD_OURS);
+
+	if (level == GUARD_OUT)
+		return;
+	emit_exec(level);
+	guard_leave(level);
 }
 
 static int exec_path(const uintptr_t *frame, const char *path, char *const argv[],

@@ -26,6 +26,9 @@ struct bytes {
 
 void modules_init(struct modules *modules, struct wire_segment *segment, struct trie *trie)
 {
+	for (uint32_t id = 1; id < modules->known; id++)
+		modules->module[id] = (struct module){ 0 };
+	modules->known = 1;
 	modules->segment = segment;
 	modules->trie = trie;
 	atomic_store(&segment->modules_used, 1);
@@ -156,6 +159,7 @@ static struct module *set_ready(struct modules *modules, uint32_t id,
 {
 	struct module *m = &modules->module[id];
 
+	wire_raise(&modules->known, id + 1);
 	m->id = id;
 	m->start = (uintptr_t)object->map_start;
 	m->checked = atomic_load(&modules->generation);

@@ -40,10 +40,12 @@ struct modules {
 	struct wire_segment *segment; /* with modules and text behind it */
 	struct trie *trie;
 	_Atomic uint32_t generation;
-	struct module module[WIRE_MODULES];			  /* by id; 0 is none */
+	_Atomic uint32_t known;		    /* 1 more than the largest id in module[] */
+	struct module module[WIRE_MODULES]; /* by id; 0 is none */
 	struct unwind_cache_entry cache[1 << MODULES_CACHE_BITS]; /* of all threads */
 };
 
+/* May be called again in the child of a fork, for another segment. */
 void modules_init(struct modules *modules, struct wire_segment *segment, struct trie *trie);
 
 /*

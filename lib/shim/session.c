@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "shim/env.h"
+#include "shim/guard.h"
 #include "shim/real.h"
 #include "shim/ring.h"
 #include "shim/sys.h"
@@ -13,11 +14,18 @@
 enum session_state {
 	SESSION_NEW,
 	SESSION_STARTING,
-	SESSION_STARTED, /* live, or was: `live` tells */
+	SESSION_STARTED, /* by us, or by the process that we were forked from: the page tells */
 	SESSION_OFF,
 };
 
+/* Zeroed by the kernel in the child of a fork. */
+struct page {
+	_Atomic uint32_t live;
+	_Atomic uint32_t ours; /* the session is this process's own */
+};
+
 static _Atomic uint32_t not_live;
+static struct page *page;
 
 struct session session;
 _Atomic uint32_t *session_live_word = &not_live;
@@ -66,6 +74,8 @@ static void fill_header(struct wire_segment *segment)
 	segment->start_clock = wire_clock();
 	segment->start_ns = sys_monotonic_ns();
 	segment->start_sequence = atomic_load(&session.control->sequence);
+	segment->fork_sequence = self.fork_sequence;
+	segment->forked = session.forked;
 }
 
 /* --- mapping ----------------------------------------------------------------------------------*/
@@ -74,28 +84,19 @@ static void *map_shared(int fd, uint64_t at, size_t size)
 {
 	void *memory = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
 
-	if (sys_failed(memory))
-		return NULL;
-	sys_madvise(memory, size, MADV_DONTFORK);
-	return memory;
+	return sys_failed(memory) ? NULL : memory;
 }
 
+/* Forked children keep it: whatever they do with it is harmless. */
 static bool map_control(int fd)
 {
 	if (sys_seek_end(fd) != (long)WIRE_FILE_BYTES)
 		return false;
-	session.control = map_shared(fd, 0, WIRE_CONTROL_BYTES);
+	if (!session.control)
+		session.control = map_shared(fd, 0, WIRE_CONTROL_BYTES);
 	return session.control && wire_valid(session.control) &&
 	       session.control->ring_log2 <= SESSION_SLOTS_LOG2 &&
 	       ring_recorder_exists(session.control);
-}
-
-static void raise_to(_Atomic uint32_t *maximum, uint32_t value)
-{
-	uint32_t now = atomic_load(maximum);
-
-	while (now < value && !atomic_compare_exchange_weak(maximum, &now, value))
-		;
 }
 
 /* Its index, or WIRE_SEGMENTS if none is free. */
@@ -108,7 +109,7 @@ static uint32_t claim_segment(int32_t pid)
 
 		if (!atomic_load_explicit(&control->owner[i], memory_order_relaxed) &&
 		    atomic_compare_exchange_strong(&control->owner[i], &nobody, pid)) {
-			raise_to(&control->segments_used, i + 1);
+			wire_raise(&control->segments_used, i + 1);
 			return i;
 		}
 	}
@@ -124,6 +125,8 @@ static bool map_segment(int fd)
 	session.segment = map_shared(fd, wire_segment_at(i), WIRE_HEAD_BYTES);
 	if (!session.segment)
 		atomic_store(&session.control->owner[i], 0);
+	else
+		sys_madvise(session.segment, WIRE_HEAD_BYTES, MADV_DONTFORK);
 	return session.segment &&
 	       trie_init(&session.trie, fd, wire_segment_at(i) + WIRE_NODES_AT,
 			 &session.segment->nodes_used) &&
@@ -132,15 +135,17 @@ static bool map_segment(int fd)
 			 WIRE_SLOTS >> SESSION_SLOTS_LOG2);
 }
 
-/* The page that a fork wipes. */
-static bool make_live_page(void)
+/* One is enough for a process and all that come from it. */
+static bool make_page(void)
 {
-	const size_t page = 4096;
-	_Atomic uint32_t *live = sys_mmap_private(page);
+	const size_t size = 4096;
+	struct page *made = page ? page : sys_mmap_private(size);
 
-	if (sys_failed(live) || sys_madvise((void *)live, page, MADV_WIPEONFORK))
+	if (sys_failed(made) || sys_madvise(made, size, MADV_WIPEONFORK))
 		return false;
-	session_live_word = live;
+	page = made;
+	session_live_word = &page->live;
+	atomic_store(&page->ours, 1);
 	return true;
 }
 
@@ -152,7 +157,7 @@ static enum wire_reason objection(void)
 		return WIRE_REASON_SANITIZER;
 	if (real_is_foreign())
 		return WIRE_REASON_FOREIGN_MALLOC;
-	if (!make_live_page())
+	if (!make_page())
 		return WIRE_REASON_NO_FORK_GUARD;
 	return WIRE_REASON_NONE;
 }
@@ -199,10 +204,54 @@ static void count_missed(void)
 		atomic_fetch_add(&session.missed, 1);
 }
 
+/* --- the child of a fork ----------------------------------------------------------------------*/
+
+static bool is_forked(void)
+{
+	return atomic_load(&session.state) == SESSION_STARTED && !atomic_load(&page->ours);
+}
+
+/* A fork in a signal handler that interrupted the shim: the child will return into it. */
+static bool is_inside(void)
+{
+	for (int level = 0; level < TRACK_LEVELS; level++)
+		if (self.hook[level] & GUARD_OURS)
+			return true;
+	return false;
+}
+
+/* Puts private memory where the parent's was that somebody may still write to. */
+static void detach(void)
+{
+	area_detach(&session.slots);
+	area_detach(&session.trie.nodes);
+	sys_mmap_over(session.segment, WIRE_HEAD_BYTES);
+}
+
+static bool start_child(void)
+{
+	uint32_t state = SESSION_STARTED;
+
+	if (!atomic_compare_exchange_strong(&session.state, &state, SESSION_STARTING)) {
+		count_missed();
+		return session_live();
+	}
+	session.starter = &self;
+	if (is_inside())
+		detach();
+	track_forget_all();
+	session.segment = NULL;
+	session.missed = 0;
+	session.forked = 1;
+	return session_open(env_heap_path());
+}
+
 bool session_start(void)
 {
 	uint32_t state = SESSION_NEW;
 
+	if (is_forked())
+		return start_child();
 	if (atomic_load_explicit(&session.state, memory_order_relaxed) != SESSION_NEW ||
 	    !atomic_compare_exchange_strong(&session.state, &state, SESSION_STARTING)) {
 		count_missed();
@@ -223,12 +272,4 @@ void session_off(enum wire_reason reason)
 	session.segment->reason = reason;
 	session.segment->off_sequence = atomic_load(&session.control->sequence);
 	atomic_store(&session.segment->state, WIRE_STATE_OFF);
-}
-
-void session_detach(void)
-{
-	area_detach(&session.slots);
-	area_detach(&session.trie.nodes);
-	sys_mmap_over(session.segment, WIRE_HEAD_BYTES);
-	sys_mmap_over(session.control, WIRE_CONTROL_BYTES);
 }

@@ -6,9 +6,10 @@
  *		...;				// events may be recorded
  *
  * There is one, and it starts by itself with the first event or the constructor, whichever is
- * first.  It ends with session_off(), or by a fork: `live` lies in a page that the kernel wipes in
- * the child, whose mappings of the shared file are left out too.  A session that has ended never
- * comes back; the process is then as if the shim was not there.  An exec starts anew.
+ * first.  It ends with session_off() and then never comes back; the process is as if the shim was
+ * not there.  An exec starts anew.  A fork does too: the session's word lies in a page that the
+ * kernel wipes in the child, whose mappings of the shared file are left out, and the child's first
+ * session_start() gets it a segment of its own.
  */
 #ifndef SHIM_SESSION_H
 #define SHIM_SESSION_H
@@ -29,6 +30,7 @@ struct session {
 	_Atomic uint64_t missed;
 	_Atomic(void *) starter; /* some address of the thread that starts it */
 	int32_t pid;		 /* as getpid() has it */
+	uint32_t forked;	 /* 1: it came about by a fork */
 	struct wire_control *control;
 	struct wire_segment *segment;
 	struct area slots;
@@ -44,7 +46,8 @@ static inline bool session_live(void)
 	return atomic_load_explicit(session_live_word, memory_order_relaxed);
 }
 
-/* Starts it if nobody has tried before.  True if it is live.  errno stays as it was. */
+/* Starts it if nobody in this process has tried before.  True if it is live.  errno stays as it
+ * was. */
 bool session_start(void);
 
 /* As session_start() does, given the path that the environment should have: for tests. */
@@ -52,8 +55,5 @@ bool session_open(const char *path);
 
 /* Ends it and says why. */
 void session_off(enum wire_reason reason);
-
-/* In the child of a fork from inside the shim: makes it safe to return there. */
-void session_detach(void);
 
 #endif

@@ -108,6 +108,15 @@ static void introduce(struct track *track, int32_t tid)
 	ring_put(&track->ring, &event);
 }
 
+void track_forget_all(void)
+{
+	for (uint32_t i = 0; i < WIRE_RINGS; i++)
+		if (tracks[i])
+			tracks[i] = NULL;
+	for (unsigned int i = 0; i < TRACK_LEVELS; i++)
+		self.track[i] = NULL;
+}
+
 struct track *track_claim(unsigned int level)
 {
 	int32_t tid = sys_gettid();
@@ -126,9 +135,11 @@ struct track *track_claim(unsigned int level)
 		session_off(WIRE_REASON_NO_MEMORY);
 		return NULL;
 	}
+	if (!self.stack_top)
+		self.stack_top = stack_top();
 	shared->level = level;
 	ring_init(&track->ring, session.control, shared, slots);
-	walk_init(&track->walk, &session.modules, &session.trie, stack_top());
+	walk_init(&track->walk, &session.modules, &session.trie, self.stack_top);
 	introduce(track, tid);
 	self.track[level] = track;
 	return track;

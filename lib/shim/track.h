@@ -8,7 +8,8 @@
  *
  * A thread gets one with its first event, and one for each further level of nesting.  Nothing says
  * when it ends (it may allocate after every hook that libc offers), so it never gives one back: a
- * new thread looks for the ring of one that is dead, and takes over its ring and track.
+ * new thread looks for the ring of one that is dead, and takes over its ring and track.  The child
+ * of a fork starts with none.
  */
 #ifndef SHIM_TRACK_H
 #define SHIM_TRACK_H
@@ -31,12 +32,17 @@ struct track {
 struct self {
 	uintptr_t hook[TRACK_LEVELS]; /* see guard.h */
 	struct track *track[TRACK_LEVELS];
+	uint64_t fork_sequence; /* of the WIRE_FORK while it forks, or 0 */
+	uint64_t stack_top;	/* of the thread; the child of its fork runs on the same stack */
 };
 
 extern __thread struct self self __attribute__((tls_model("initial-exec")));
 
 /* A new one for the calling thread; NULL if there is none to be had. */
 struct track *track_claim(unsigned int level);
+
+/* In the child of a fork: those of the parent are not ours. */
+void track_forget_all(void);
 
 static inline struct track *track_get(unsigned int level)
 {

@@ -26,7 +26,13 @@
  * segments_used, fills in the header, and last stores state LIVE (release).  A new segment of a
  * pid that has one already means that the pid did an exec before start_sequence: the older image
  * is over.  When an image is over and drained, the recorder punches a hole over the segment and
- * sets owner[i] to 0, in this order.
+ * sets owner[i] to 0, in this order.  It does so too when the owner of an empty one is gone: it
+ * was killed on the way.
+ *
+ * FORKS.  A forked child gets none of its parent's mappings but that of the control block.  It
+ * claims a segment of its own when fork() returns there, or before its first event if that is
+ * earlier (or if it was made by a system call): `forked` is 1 then.  Its heap starts with what was
+ * live at the event WIRE_FORK whose number is fork_sequence.
  *
  * STACKS are interned: a stack is the id of its innermost node, a node is { return address,
  * module, parent }, a node's parent always has a smaller id, 0 is the empty stack.  Nodes,
@@ -46,7 +52,8 @@
  * gets a block again got it later in this order, and for each address allocations and frees
  * strictly alternate.  Numbers are taken and published like this:
  *
- *	ring->low = sequence;			// a lower bound of what comes
+ *	ring->low = number of its last event + 1;	// a lower bound of what comes; for the
+ *						// first one, `sequence` when it got the ring
  *	n = sequence++;				// atomic, and a full fence
  *	slot = event with number n;		// its first word, with the lap, last (release)
  *	ring->pos++;
@@ -101,7 +108,7 @@
 #define WIRE_ASAN_OPTIONS "verify_asan_link_order=0"
 
 #define WIRE_MAGIC UINT64_C(0x31656e7772706325)
-#define WIRE_VERSION 1
+#define WIRE_VERSION 2
 
 /* Everything that is mapped apart starts at a multiple of this, the largest page size. */
 #define WIRE_ALIGN (UINT64_C(64) << 10)
@@ -211,6 +218,8 @@ struct wire_segment {
 	uint64_t start_clock;	 /* wire_clock() ... */
 	uint64_t start_ns;	 /* ... and CLOCK_MONOTONIC, then */
 	_Atomic uint64_t missed; /* calls before start_sequence, which could not be recorded */
+	uint64_t fork_sequence;	 /* of a forked one: WIRE_FORK's; 0: nobody told of the fork */
+	uint32_t forked;	 /* 1: by a fork; 0: by an exec */
 
 	_Alignas(64) _Atomic uint32_t rings_used; /* of ring[]; grows */
 	_Atomic uint32_t slots_used;
@@ -263,8 +272,7 @@ enum wire_op {
 			     * stack of the new block.  A BEGIN without END before the next BEGIN of
 			     * its ring, or the end of the process, counts as FAILED. */
 	WIRE_THREAD,	    /* address is the tid that owns the ring from here on */
-	WIRE_FORK,	    /* address is the pid of the new child, which is not tracked until it
-			     * executes a program (then it has a segment) */
+	WIRE_FORK,	    /* about to fork; if that fails, nobody refers to this event */
 	WIRE_EXEC,	    /* about to replace the program; if it fails, more events follow */
 	WIRE_NR_OPS
 };
@@ -349,6 +357,15 @@ static inline bool wire_valid(const struct wire_control *control)
 	return control->magic == WIRE_MAGIC && control->version == WIRE_VERSION &&
 	       control->segment_header_bytes == sizeof(struct wire_segment) &&
 	       control->ring_log2 >= WIRE_RING_LOG2_MIN && control->ring_log2 <= WIRE_RING_LOG2_MAX;
+}
+
+/* Raises a mark that others may be raising too. */
+static inline void wire_raise(_Atomic uint32_t *mark, uint32_t value)
+{
+	uint32_t now = atomic_load(mark);
+
+	while (now < value && !atomic_compare_exchange_weak(mark, &now, value))
+		;
 }
 
 /* Where segment i starts in the file. */

@@ -50,6 +50,7 @@ struct reader {
 	uint64_t last;
 	int in_flight; /* a realloc has begun ... */
 	int had_block; /* ... of this block */
+	int was_inherited;
 	struct block block;
 };
 
@@ -61,6 +62,16 @@ struct image {
 	uint64_t allocations, frees, reallocations, allocated_bytes, freed_bytes;
 	uint64_t live_bytes, peak_bytes, failed, forks, execs, threads, nested;
 	uint64_t unknown_frees, unknown_reallocs, duplicates, bad_nodes, out_of_order;
+	/* Of a forked one: a copy of what its parent had, its own and inherited blocks. */
+	int has_begun;
+	struct table inherited;
+	uint64_t inherited_bytes, inherited_frees;
+};
+
+/* What a process had when it was about to fork. */
+struct fork {
+	struct table had;
+	uint64_t sequence;
 };
 
 struct event {
@@ -73,6 +84,8 @@ static struct wire_control *control;
 static int memfd;
 static struct image images[MAX_IMAGES];
 static int nr_images;
+static struct fork *forks;
+static size_t nr_forks;
 static struct event *batch;
 static size_t batch_used, batch_size;
 static uint64_t nr_events, gaps, next_number = 1;
@@ -144,6 +157,45 @@ static int take(struct table *t, uint64_t address, struct block *block)
 	return 1;
 }
 
+static void insert_all(struct table *t, const struct table *from)
+{
+	for (size_t i = 0; from->slot && i <= from->mask; i++)
+		if (from->slot[i].address)
+			insert(t, from->slot[i]);
+}
+
+static uint64_t bytes_in(const struct table *t)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; t->slot && i <= t->mask; i++)
+		bytes += t->slot[i].address ? t->slot[i].size : 0;
+	return bytes;
+}
+
+/* --- forks ------------------------------------------------------------------------------------*/
+
+static void about_to_fork(struct image *image, uint64_t sequence)
+{
+	struct fork fork = { .sequence = sequence };
+
+	insert_all(&fork.had, &image->inherited);
+	insert_all(&fork.had, &image->live);
+	forks = realloc(forks, (nr_forks + 1) * sizeof(*forks));
+	forks[nr_forks++] = fork;
+}
+
+static void begin(struct image *image)
+{
+	image->has_begun = 1;
+	for (size_t i = 0; image->head->forked && i < nr_forks; i++)
+		if (forks[i].sequence == image->head->fork_sequence) {
+			image->inherited = forks[i].had;
+			forks[i] = forks[--nr_forks];
+			image->inherited_bytes = bytes_in(&image->inherited);
+		}
+}
+
 /* --- events -----------------------------------------------------------------------------------*/
 
 static struct wire_node *node_of(struct image *image, uint32_t id)
@@ -188,13 +240,25 @@ static void remove_block(struct image *image, const struct block *block)
 	image->live_bytes -= block->size;
 }
 
+static int take_inherited(struct image *image, uint64_t address)
+{
+	struct block block;
+
+	if (!take(&image->inherited, address, &block))
+		return 0;
+	image->inherited_frees++;
+	return 1;
+}
+
 static void begin_realloc(struct image *image, struct reader *reader, const struct wire_event *e)
 {
 	if (reader->in_flight && reader->had_block)
 		insert(&image->live, reader->block);
 	reader->in_flight = 1;
 	reader->had_block = take(&image->live, e->address, &reader->block);
-	image->unknown_reallocs += !reader->had_block;
+	reader->was_inherited =
+		!reader->had_block && take(&image->inherited, e->address, &reader->block);
+	image->unknown_reallocs += !reader->had_block && !reader->was_inherited;
 }
 
 static void end_realloc(struct image *image, struct reader *reader, const struct wire_event *e)
@@ -205,8 +269,11 @@ static void end_realloc(struct image *image, struct reader *reader, const struct
 		image->failed++;
 		if (reader->had_block)
 			insert(&image->live, reader->block);
+		if (reader->was_inherited)
+			insert(&image->inherited, reader->block);
 		return;
 	}
+	image->inherited_frees += (uint64_t)reader->was_inherited;
 	if (reader->had_block)
 		remove_block(image, &reader->block);
 	if (e->result == WIRE_RESULT_FREED) {
@@ -226,6 +293,8 @@ static void apply(struct event *event)
 	nr_events++;
 	gaps += e->sequence - next_number;
 	next_number = e->sequence + 1;
+	if (!image->has_begun)
+		begin(image);
 	switch (e->op) {
 	case WIRE_ALLOC:
 		image->allocations++;
@@ -235,7 +304,7 @@ static void apply(struct event *event)
 		image->frees++;
 		if (take(&image->live, e->address, &block))
 			remove_block(image, &block);
-		else
+		else if (!take_inherited(image, e->address))
 			image->unknown_frees++;
 		break;
 	case WIRE_REALLOC_BEGIN:
@@ -252,6 +321,7 @@ static void apply(struct event *event)
 		break;
 	case WIRE_FORK:
 		image->forks++;
+		about_to_fork(image, e->sequence);
 		break;
 	case WIRE_EXEC:
 		image->execs++;
@@ -456,6 +526,9 @@ static void print_image(struct image *image, int with_stacks)
 	print_number("live_blocks", image->live.used);
 	print_number("live_bytes", image->live_bytes);
 	print_number("peak_bytes", image->peak_bytes);
+	print_number("forked", head->forked);
+	print_number("inherited_bytes", image->inherited_bytes);
+	print_number("inherited_frees", image->inherited_frees);
 	print_number("unknown_frees", image->unknown_frees);
 	print_number("unknown_reallocs", image->unknown_reallocs);
 	print_number("duplicates", image->duplicates);
