@@ -66,7 +66,7 @@ shim_objs := $(patsubst %.c,$(O)/shim/%.o,$(guest_srcs))
 cmd_objs  := $(call objs,$(cmd_srcs))
 unit_objs := $(call objs,$(unit_srcs))
 # What the shim does apart from interposing is tested like any other code, sanitizers and all.
-shim_unit := $(patsubst %.c,$(O)/%.o,$(filter-out lib/shim/hooks.c,$(wildcard lib/shim/*.c)))
+shim_unit := $(patsubst %.c,$(O)/%.o,$(filter-out lib/shim/hooks.c lib/shim/process_hooks.c,$(wildcard lib/shim/*.c)))
 programs  := $(patsubst tests/programs/%,$(O)/programs/%,$(basename $(prog_srcs)))
 
 cprof := $(O)/cprof

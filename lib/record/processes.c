@@ -20,6 +20,13 @@ struct image {
 static const char not_loaded[] = "libcprof-heap.so was not loaded: LD_PRELOAD was taken out of its "
 				 "environment, or its loader ignores it";
 
+/* How a process ended. */
+struct ending {
+	int32_t pid;
+	int wait_status;
+	uint64_t time_ns;
+};
+
 struct processes {
 	pthread_mutex_t lock; /* of images; the rest belongs to the thread of perf's records */
 	struct aggregate *aggregate;
@@ -30,6 +37,7 @@ struct processes {
 	VEC(struct image *) images; /* in the order of their start */
 	struct map by_pid;	    /* to struct process */
 	VEC(struct process *) all;
+	VEC(struct ending) endings; /* in the future of perf's records */
 };
 
 struct processes *processes_new(struct aggregate *aggregate, int64_t start_ns, bool has_records)
@@ -102,6 +110,7 @@ void processes_free(struct processes *processes)
 	vec_each(&processes->all, process) process_free(*process);
 	vec_free(&processes->images);
 	vec_free(&processes->all);
+	vec_free(&processes->endings);
 	map_release(&processes->by_pid);
 	pthread_mutex_destroy(&processes->lock);
 	free(processes);
@@ -158,6 +167,12 @@ static void image_executes(struct processes *processes, struct image *image,
 	if (facts->untracked_reason)
 		set_text(&image->row.untracked_reason, facts->untracked_reason);
 	publish(processes, image);
+}
+
+static void set_wait_status(struct image *image, int wait_status)
+{
+	image->row.exit_status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
+	image->row.signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
 }
 
 /* The image that the pid ran then; the newest if there was one by then. */
@@ -441,10 +456,39 @@ void processes_executed(struct processes *processes, const struct image_facts *f
 
 /* --- the heap side ----------------------------------------------------------------------------*/
 
+/* The newest image, for better or worse: what was told last is right. */
+static void end_as(struct processes *processes, const struct ending *ending)
+{
+	struct image *image =
+		image_at(processes, ending->pid, to_us(processes, ending->time_ns), false);
+
+	if (!image)
+		return;
+	set_wait_status(image, ending->wait_status);
+	publish(processes, image);
+}
+
+/* Those whose time perf's records have reached. */
+static void apply_endings(struct processes *processes, uint64_t until_ns)
+{
+	size_t kept = 0;
+
+	vec_each(&processes->endings, ending)
+	{
+		if (ending->time_ns <= until_ns)
+			end_as(processes, ending);
+		else
+			processes->endings.at[kept++] = *ending;
+	}
+	processes->endings.nr = kept;
+}
+
 void processes_passed(struct processes *processes, uint64_t time_ns)
 {
 	pthread_mutex_lock(&processes->lock);
 	processes->passed_ns = time_ns;
+	if (processes->endings.nr)
+		apply_endings(processes, time_ns);
 	pthread_mutex_unlock(&processes->lock);
 }
 
@@ -471,7 +515,7 @@ static struct image *image_from_hello(struct processes *processes,
 
 	if (former && !former->executed && former->row.id == 0)
 		return former;
-	if (former && is_successor(former, hello)) {
+	if (former && !hello->is_forked && is_successor(former, hello)) {
 		image_is_replaced(processes, former, hello->time_ns);
 		return image_add(processes, hello->pid, former->row.image + 1, former->row.parent,
 				 hello->time_ns);
@@ -483,7 +527,7 @@ static struct image *image_from_hello(struct processes *processes,
 static void image_says_hello(struct processes *processes, struct image *image,
 			     const struct process_hello *hello)
 {
-	image->executed = true;
+	image->executed |= !hello->is_forked;
 	image->said_parent_pid = hello->parent_pid;
 	image->row.tracked = true;
 	set_text(&image->row.untracked_reason, NULL);
@@ -494,16 +538,25 @@ static void image_says_hello(struct processes *processes, struct image *image,
 	publish(processes, image);
 }
 
+/* The one that said so, by perf's records. */
+static struct image *image_of_hello(struct processes *processes, const struct process_hello *hello)
+{
+	struct image *image = image_at(processes, hello->pid, to_us(processes, hello->time_ns),
+				       !hello->is_forked);
+
+	/* Two hellos of one image cannot be: an exec came between that nobody told of. */
+	if (image && (image->row.tracked || (hello->is_forked && image->executed)))
+		return NULL;
+	return image;
+}
+
 static uint32_t match_hello(struct processes *processes, const struct process_hello *hello,
 			    bool at_last)
 {
 	struct image *image = NULL;
 
 	if (processes->has_records)
-		image = image_at(processes, hello->pid, to_us(processes, hello->time_ns), true);
-	/* Two hellos of one image cannot be: an exec came between that nobody told of. */
-	if (image && image->row.tracked)
-		image = NULL;
+		image = image_of_hello(processes, hello);
 	if (!image && (!processes->has_records || at_last))
 		image = image_from_hello(processes, hello);
 	if (!image)
@@ -564,6 +617,15 @@ void processes_ended(struct processes *processes, uint32_t id, uint64_t time_ns)
 	pthread_mutex_unlock(&processes->lock);
 }
 
+void processes_ended_as(struct processes *processes, int32_t pid, uint64_t time_ns, int wait_status)
+{
+	pthread_mutex_lock(&processes->lock);
+	vec_push(&processes->endings,
+		 (struct ending){ .pid = pid, .time_ns = time_ns, .wait_status = wait_status });
+	apply_endings(processes, processes->has_records ? processes->passed_ns : UINT64_MAX);
+	pthread_mutex_unlock(&processes->lock);
+}
+
 bool processes_any_tracked(const struct processes *processes)
 {
 	vec_each(&processes->images, image) if ((*image)->row.tracked) return true;
@@ -599,22 +661,29 @@ void processes_program_ended(struct processes *processes, uint64_t time_ns, int 
 	struct image *image =
 		image_at(processes, processes->images.at[0]->row.pid, INT64_MAX, false);
 
-	if (WIFEXITED(wait_status))
-		image->row.exit_status = WEXITSTATUS(wait_status);
-	else if (WIFSIGNALED(wait_status))
-		image->row.signal = WTERMSIG(wait_status);
+	set_wait_status(image, wait_status);
 	image->over = false;
 	image_end(processes, image, time_ns);
 }
 
-static const char *why_untracked(const struct image *image, bool has_executed_later)
+static bool parent_is_tracked(const struct processes *processes, const struct image *image)
+{
+	uint32_t parent = image->row.parent;
+
+	return parent < processes->images.nr && processes->images.at[parent]->row.tracked;
+}
+
+static const char *why_untracked(const struct processes *processes, const struct image *image,
+				 bool has_executed_later)
 {
 	if (image->row.untracked_reason)
 		return image->row.untracked_reason;
 	if (!image->executed && has_executed_later)
 		return "ran only between fork and exec";
+	if (!image->executed && parent_is_tracked(processes, image))
+		return "forked, and did not use its heap or was killed before it could be followed";
 	if (!image->executed)
-		return "forked without exec: the heap of such a process is not followed yet";
+		return "forked by a program whose heap was not accounted";
 	return not_loaded;
 }
 
@@ -628,7 +697,7 @@ static const char *image_name(const struct image *image)
 static void tell_untracked(struct processes *processes, struct image *image,
 			   bool has_executed_later)
 {
-	const char *reason = why_untracked(image, has_executed_later);
+	const char *reason = why_untracked(processes, image, has_executed_later);
 	char *detail = xasprintf("%s: %s", image_name(image), reason);
 
 	if (image->executed || !has_executed_later)
@@ -664,6 +733,7 @@ void processes_finish(struct processes *processes, uint64_t time_ns, bool heap_o
 	struct map later = { 0 };
 
 	pthread_mutex_lock(&processes->lock);
+	apply_endings(processes, UINT64_MAX);
 	for (size_t i = processes->images.nr; i--;) {
 		struct image *image = processes->images.at[i];
 		bool replaced = was_replaced(&later, image);

@@ -91,6 +91,7 @@ void processes_executed(struct processes *processes, const struct image_facts *f
 
 struct process_hello {
 	int32_t pid, parent_pid;
+	bool is_forked;	  /* not executed */
 	uint64_t time_ns; /* when its heap began to be accounted */
 	const char *executable;
 	char *const *arguments;
@@ -104,6 +105,10 @@ uint32_t processes_hello_at_last(struct processes *processes, const struct proce
 void processes_untracked(struct processes *processes, uint32_t id, const char *reason);
 /* It is over; where there are perf's records, they decide. */
 void processes_ended(struct processes *processes, uint32_t id, uint64_t time_ns);
+
+/* How the process that had this pid then ended, or is about to end: as wait() says. */
+void processes_ended_as(struct processes *processes, int32_t pid, uint64_t time_ns,
+			int wait_status);
 
 /* --- who runs: any thread may ask -------------------------------------------------------------*/
 

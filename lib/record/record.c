@@ -211,6 +211,7 @@ static uint32_t image_of(void *context, const struct heap_hello *hello, bool at_
 	struct record *record = context;
 	const struct process_hello process = { .pid = hello->pid,
 					       .parent_pid = hello->parent_pid,
+					       .is_forked = hello->is_forked,
 					       .time_ns = hello->time_ns,
 					       .executable = hello->executable,
 					       .arguments = hello->arguments,
@@ -230,6 +231,11 @@ static void image_ended(void *context, uint32_t process, uint64_t time_ns)
 	processes_ended(((struct record *)context)->processes, process, time_ns);
 }
 
+static void process_ended_as(void *context, int32_t pid, uint64_t time_ns, int wait_status)
+{
+	processes_ended_as(((struct record *)context)->processes, pid, time_ns, wait_status);
+}
+
 static int open_collector(struct record *record, struct error *err)
 {
 	const struct heap_collector_config collector = {
@@ -238,6 +244,7 @@ static int open_collector(struct record *record, struct error *err)
 		.image_of = image_of,
 		.untracked = image_untracked,
 		.ended = image_ended,
+		.ended_as = process_ended_as,
 	};
 	const char *shim = record->config->shim;
 

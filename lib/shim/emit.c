@@ -92,6 +92,18 @@ void emit_realloc_end(int level, const uintptr_t *frame, enum wire_function func
 		ring_count(&track->ring.shared->frees, 1);
 }
 
+void emit_end(int level, int32_t pid, int status)
+{
+	struct track *track = track_get((unsigned int)level);
+	struct wire_event event = { .op = WIRE_END, .address = (uint32_t)pid };
+
+	if (!track)
+		return;
+	if (status != EMIT_STATUS_UNKNOWN)
+		event.size = WIRE_END_KNOWN | (uint32_t)status;
+	put(track, &event);
+}
+
 static uint64_t emit_bare(int level, enum wire_op op)
 {
 	struct track *track = track_get((unsigned int)level);

@@ -28,6 +28,10 @@ void emit_realloc_end(int level, const uintptr_t *frame, enum wire_function func
 
 /* Before an exec. */
 void emit_exec(int level);
+#define EMIT_STATUS_UNKNOWN (-1)
+/* The process, or a child of it that it waited for, ends or has ended.  status: as wait() has it.
+ */
+void emit_end(int level, int32_t pid, int status);
 /* Before a fork; returns the event's number, 0 if it was lost. */
 uint64_t emit_fork(int level);
 

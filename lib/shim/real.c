@@ -199,6 +199,15 @@ void real_find(void)
 	FIND(dlclose);
 	FIND(fork);
 	FIND(_Fork);
+	FIND(exit);
+	FIND(quick_exit);
+	FIND(_exit);
+	FIND(daemon);
+	FIND(wait);
+	FIND(waitpid);
+	FIND(wait3);
+	FIND(wait4);
+	FIND(waitid);
 	FIND(execve);
 	FIND(execvpe);
 	FIND(fexecve);

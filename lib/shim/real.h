@@ -14,7 +14,9 @@
 #include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 
 struct found_object;
 
@@ -37,6 +39,15 @@ struct real {
 	int (*dlclose)(void *handle);
 	pid_t (*fork)(void);
 	pid_t (*_Fork)(void);
+	void (*exit)(int status);
+	void (*quick_exit)(int status);
+	void (*_exit)(int status);
+	int (*daemon)(int no_chdir, int no_close);
+	pid_t (*wait)(int *status);
+	pid_t (*waitpid)(pid_t pid, int *status, int options);
+	pid_t (*wait3)(int *status, int options, struct rusage *usage);
+	pid_t (*wait4)(pid_t pid, int *status, int options, struct rusage *usage);
+	int (*waitid)(idtype_t type, id_t id, siginfo_t *info, int options);
 	int (*execve)(const char *path, char *const argv[], char *const env[]);
 	int (*execvpe)(const char *file, char *const argv[], char *const env[]);
 	int (*fexecve)(int fd, char *const argv[], char *const env[]);

@@ -274,8 +274,12 @@ enum wire_op {
 	WIRE_THREAD,	    /* address is the tid that owns the ring from here on */
 	WIRE_FORK,	    /* about to fork; if that fails, nobody refers to this event */
 	WIRE_EXEC,	    /* about to replace the program; if it fails, more events follow */
+	WIRE_END,	    /* address is the pid of this process, which is about to end, or of a
+			     * child that it waited for; size WIRE_END_KNOWN | wait()'s status */
 	WIRE_NR_OPS
 };
+
+#define WIRE_END_KNOWN (1 << 16)
 
 /* Which function the program called. */
 enum wire_function {

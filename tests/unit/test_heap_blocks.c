@@ -54,6 +54,45 @@ static void run(const struct pattern *pattern)
 	map_release(&truth);
 }
 
+static size_t count(struct blocks *blocks, uint64_t from, uint64_t to)
+{
+	struct block block;
+	size_t nr = 0;
+
+	for (uint64_t i = from; i < to; i++)
+		nr += blocks_take(blocks, 16 * i, &block);
+	return nr;
+}
+
+Test(heap_blocks, of_a_copy_do_not_change_with_the_original)
+{
+	struct blocks blocks = { 0 }, copy = { 0 }, empty = { 0 }, copy_of_empty = { 0 };
+	bool added;
+
+	for (uint64_t i = 1; i < 5000; i++)
+		blocks_add(&blocks, 16 * i, &added);
+	blocks_share(&copy, &blocks);
+	cr_assert_eq(count(&blocks, 1, 2000), 1999);
+	for (uint64_t i = 5000; i < 20000; i++)
+		blocks_add(&blocks, 16 * i, &added);
+
+	struct blocks third = { 0 };
+
+	blocks_share(&third, &copy);
+	cr_assert_eq(count(&copy, 1, 20000), 4999);
+	cr_assert_eq(count(&blocks, 1, 20000), 18000);
+	blocks_release(&blocks);
+	cr_assert_eq(count(&third, 1, 20000), 4999);
+	blocks_release(&copy);
+	blocks_release(&third);
+
+	blocks_share(&copy_of_empty, &empty);
+	blocks_add(&copy_of_empty, 16, &added);
+	cr_assert_eq(count(&empty, 0, 10), 0);
+	blocks_release(&copy_of_empty);
+	blocks_release(&empty);
+}
+
 Test(heap_blocks, hold_what_was_put_in_whatever_the_addresses)
 {
 	const struct pattern patterns[] = {

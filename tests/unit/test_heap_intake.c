@@ -292,7 +292,7 @@ Test(heap_intake, ends_an_image_that_became_a_program_without_the_shim)
 	     i++) {
 		sleep_ms(10);
 		intake_round(&s.intake);
-		intake_find_execs(&s.intake);
+		intake_tidy(&s.intake);
 	}
 	cr_assert_eq(s.intake.images.nr, 2);
 	cr_assert(s.intake.images.at[1]->end_ns, "over, although the process lives");

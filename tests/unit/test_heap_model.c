@@ -493,6 +493,63 @@ static struct profile_heap figures_of(const struct heap_model *model, uint32_t i
 	return f;
 }
 
+static void put(struct heap_model *model, uint32_t lane, enum heap_op op, uint64_t address,
+		uint64_t size, uint32_t site)
+{
+	const struct heap_event event = {
+		.address = address, .size = size, .site = site, .lane = lane, .op = op
+	};
+
+	heap_model_apply(model, &event, 1);
+}
+
+Test(heap_model, keeps_what_a_child_has_from_its_parents_apart)
+{
+	struct heap_model *model = heap_model_new();
+	uint32_t parent = heap_model_image(model), child = heap_model_image(model);
+	uint32_t grandchild = heap_model_image(model);
+	uint32_t site[] = { heap_model_site(model, parent), heap_model_site(model, child) };
+	uint32_t lane[] = { heap_model_lane(model, parent), heap_model_lane(model, child),
+			    heap_model_lane(model, grandchild) };
+	struct profile_heap f;
+
+	for (uint64_t i = 1; i <= 4; i++)
+		put(model, lane[0], HEAP_ALLOC, 0x1000 * i, 100 * i, site[0]);
+	heap_model_inherit(model, child, heap_model_fork(model, parent));
+	put(model, lane[0], HEAP_FREE, 0x1000, 0, 0); /* the parent's only */
+
+	put(model, lane[1], HEAP_FREE, 0x1000, 0, 0);
+	put(model, lane[1], HEAP_REALLOC_BEGIN, 0x2000, 0, 0);
+	put(model, lane[1], HEAP_REALLOC_DONE, 0x9000, 7, site[1]);
+	put(model, lane[1], HEAP_REALLOC_BEGIN, 0x3000, 0, 0);
+	put(model, lane[1], HEAP_REALLOC_FAILED, 0, 0, 0);
+	put(model, lane[1], HEAP_ALLOC, 0x1000, 50, site[1]);
+	heap_model_figures(model, child, &f);
+	cr_assert_eq(f.inherited_bytes, 1000);
+	cr_assert_eq(f.inherited_frees, 2);
+	cr_assert_eq(f.allocations, 2);
+	cr_assert_eq(f.frees, 0);
+	cr_assert_eq(f.allocated_bytes, 57);
+	cr_assert_eq(f.peak_bytes, 57);
+	cr_assert_eq(f.unknown_frees, 0);
+
+	heap_model_inherit(model, grandchild, heap_model_fork(model, child));
+	heap_model_end(model, child, 0);
+	put(model, lane[2], HEAP_FREE, 0x1000, 0, 0);
+	put(model, lane[2], HEAP_FREE, 0x3000, 0, 0);
+	heap_model_figures(model, grandchild, &f);
+	cr_assert_eq(f.inherited_bytes, 57 + 700);
+	cr_assert_eq(f.inherited_frees, 2);
+
+	heap_model_figures(model, parent, &f);
+	cr_assert_eq(f.live_bytes, 900);
+	cr_assert_eq(f.frees, 1);
+	heap_model_figures(model, PROFILE_NONE, &f);
+	cr_assert_eq(f.live_bytes, 957);
+	cr_assert_eq(f.peak_bytes, 1000, "only what is somebody's own");
+	heap_model_free(model);
+}
+
 Test(heap_model, takes_a_block_allocated_twice_as_freed_in_between)
 {
 	struct heap_model *model = heap_model_new();

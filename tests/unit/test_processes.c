@@ -325,8 +325,75 @@ Test(processes, what_ran_only_between_fork_and_exec_is_no_gap)
 
 	cr_assert(eq(str, (char *)seen.processes[1].untracked_reason,
 		     (char *)"ran only between fork and exec"));
-	cr_assert(has_quality("untracked: /bin/sh: forked without exec"), "that is 201");
+	cr_assert(has_quality("untracked: /bin/sh: forked, and did not use"), "that is 201");
 	cr_assert(not(has_quality("between fork")));
+}
+
+static uint32_t hello_of_fork(int32_t parent, int32_t pid, uint64_t time_us)
+{
+	const struct process_hello said = {
+		.pid = pid, .parent_pid = parent, .is_forked = true, .time_ns = time_us * US
+	};
+
+	return processes_hello(processes, &said);
+}
+
+Test(processes, a_forked_child_and_what_it_executes_say_hello_each)
+{
+	start(true);
+	exec(PROGRAM, 10, "/bin/sh");
+	fork_process(PROGRAM, 200, 20);
+	exec(200, 30, "/bin/ls");
+	processes_passed(processes, 100 * US);
+
+	cr_assert(eq(u32, hello_of_fork(PROGRAM, 200, 21), 1));
+	cr_assert(eq(u32, hello(200, 31), 2));
+	flush();
+	cr_assert(seen.processes[1].tracked && seen.processes[2].tracked);
+	cr_assert(eq(str, (char *)seen.processes[1].executable, (char *)"/bin/sh"));
+}
+
+Test(processes, without_records_a_fork_starts_a_process_also_where_its_pid_was_before)
+{
+	start(false);
+	cr_assert(eq(u32, hello_from(1, PROGRAM, 5), 0));
+	cr_assert(eq(u32, hello_of_fork(PROGRAM, 200, 10), 1));
+	cr_assert(eq(u32, hello_from(PROGRAM, 200, 20), 2));
+	cr_assert(eq(u32, hello_of_fork(PROGRAM, 200, 30), 3));
+	flush();
+	cr_assert(eq(u32, seen.processes[2].image, 1));
+	cr_assert(eq(u32, seen.processes[3].image, 0));
+	cr_assert(eq(u32, seen.processes[3].parent, 0));
+}
+
+Test(processes, how_one_ended_is_the_last_that_was_told_of_its_last_image)
+{
+	start(true);
+	exec(PROGRAM, 10, "/bin/sh");
+	fork_process(PROGRAM, 200, 20);
+	exec(200, 30, "/bin/ls");
+	processes_ended_as(processes, 200, 40 * US, 3 << 8); /* it was about to exit(3), */
+	processes_ended_as(processes, 200, 42 * US, 9);	     /* but was killed */
+	fork_process(PROGRAM, 200, 50);
+	processes_passed(processes, 45 * US);
+	flush();
+
+	cr_assert(eq(int, seen.processes[1].exit_status, -1));
+	cr_assert(eq(int, seen.processes[1].signal, 0));
+	cr_assert(eq(int, seen.processes[2].exit_status, -1));
+	cr_assert(eq(int, seen.processes[2].signal, 9));
+	cr_assert(eq(int, seen.processes[3].signal, 0));
+}
+
+Test(processes, an_ending_waits_for_the_records_of_its_time)
+{
+	start(true);
+	exec(PROGRAM, 10, "/bin/sh");
+	processes_ended_as(processes, 200, 40 * US, 3 << 8);
+	fork_process(PROGRAM, 200, 20);
+	processes_passed(processes, 45 * US);
+	flush();
+	cr_assert(eq(int, seen.processes[1].exit_status, 3));
 }
 
 Test(processes, of_a_side_that_is_off_nothing_is_untracked)

@@ -2,6 +2,7 @@
 #include "record/heap/blocks.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/alloc.h"
@@ -44,11 +45,58 @@ static void slots_free(struct block *at, size_t room)
 		munmap(at, bytes_of(room));
 }
 
+/* What it had is still somebody's. */
+static bool leave_others(struct blocks_shard *shard)
+{
+	bool others = shard->holders && --*shard->holders;
+
+	if (!others)
+		free(shard->holders);
+	shard->holders = NULL;
+	return others;
+}
+
+static void shard_release(struct blocks_shard *shard)
+{
+	if (!leave_others(shard))
+		slots_free(shard->at, shard->room);
+}
+
 void blocks_release(struct blocks *blocks)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(blocks->shard); i++)
-		slots_free(blocks->shard[i].at, blocks->shard[i].room);
+		shard_release(&blocks->shard[i]);
 	*blocks = (struct blocks){ 0 };
+}
+
+static void shard_share(struct blocks_shard *shard)
+{
+	if (!shard->holders) {
+		shard->holders = xcalloc(1, sizeof(*shard->holders));
+		*shard->holders = 1;
+	}
+	++*shard->holders;
+}
+
+void blocks_share(struct blocks *copy, struct blocks *blocks)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(blocks->shard); i++) {
+		if (!blocks->shard[i].nr)
+			continue;
+		shard_share(&blocks->shard[i]);
+		copy->shard[i] = blocks->shard[i];
+	}
+}
+
+/* Before a change. */
+static void shard_own(struct blocks_shard *shard)
+{
+	const struct block *at = shard->at;
+
+	if (!leave_others(shard))
+		return;
+	shard->at = slots_new(shard->room);
+	memcpy(shard->at, at, bytes_of(shard->room));
 }
 
 static size_t next(const struct blocks_shard *shard, size_t i)
@@ -84,7 +132,7 @@ static void shard_grow(struct blocks_shard *shard)
 		if (address)
 			larger.at[slot_of(&larger, blocks_hash(address), address)] = shard->at[i];
 	}
-	slots_free(shard->at, shard->room);
+	shard_release(shard);
 	*shard = larger;
 }
 
@@ -95,6 +143,8 @@ struct block *blocks_add(struct blocks *blocks, uint64_t address, bool *added)
 
 	if (shard->nr >= shard->room / 8 * 5)
 		shard_grow(shard);
+	else if (shard->holders)
+		shard_own(shard);
 
 	struct block *block = &shard->at[slot_of(shard, hash, address)];
 
@@ -137,6 +187,8 @@ bool blocks_take(struct blocks *blocks, uint64_t address, struct block *block)
 	if (!shard->at[i].address)
 		return false;
 	*block = shard->at[i];
+	if (shard->holders)
+		shard_own(shard);
 	slot_remove(shard, i);
 	return true;
 }

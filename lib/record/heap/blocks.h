@@ -6,6 +6,7 @@
  *	block = blocks_add(&blocks, address, &added);	// valid until the next change
  *	if (blocks_take(&blocks, address, &gone))	// found, and removed
  *		use(gone.size);
+ *	blocks_share(&copy, &blocks);			// the same blocks, from here on apart
  *	blocks_release(&blocks);
  *
  * Open addressing in a number of shards.  A shard grows alone, so that growing never halts the
@@ -13,6 +14,8 @@
  * neighbours in the table, in groups of 128 bytes of addresses; the groups are spread by a real
  * mixer.  (A multiplicative hash clusters: 760 ns an event at 10 million blocks.  Locality without
  * groups degenerates where an allocator packs blocks of 8 bytes.)
+ *
+ * A copy costs nothing until one of the two changes: then what is changed, a shard, is copied.
  */
 #ifndef RECORD_HEAP_BLOCKS_H
 #define RECORD_HEAP_BLOCKS_H
@@ -38,7 +41,8 @@ struct block {
 
 struct blocks_shard {
 	struct block *at;
-	size_t nr, room; /* room is a power of two */
+	size_t nr, room;   /* room is a power of two */
+	uint32_t *holders; /* how many share `at`; NULL: one */
 };
 
 struct blocks {
@@ -46,6 +50,8 @@ struct blocks {
 };
 
 void blocks_release(struct blocks *blocks);
+/* copy: zeroed. */
+void blocks_share(struct blocks *copy, struct blocks *blocks);
 
 /* The block at address, new and zeroed but for the address if *added. */
 struct block *blocks_add(struct blocks *blocks, uint64_t address, bool *added);

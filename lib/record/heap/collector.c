@@ -91,6 +91,13 @@ static void tree_figures(const struct heap_collector *c, struct profile_heap *tr
 	}
 }
 
+static void tell_endings(struct heap_collector *c)
+{
+	vec_each(&c->intake.endings, ending) if (c->config.ended_as) c->config.ended_as(
+		c->config.context, ending->pid, ending->time_ns, ending->wait_status);
+	c->intake.endings.nr = 0;
+}
+
 static void push_tree(const struct heap_collector *c, const struct profile_heap *tree)
 {
 	struct timeline_slices slices = heap_model_timeline(c->model, PROFILE_NONE);
@@ -109,6 +116,7 @@ static void push_images(struct heap_collector *c, bool at_last)
 		tell_state(c, *image);
 		image_read_counters(*image);
 	}
+	tell_endings(c);
 	tree_figures(c, &tree);
 
 	bool moved =
@@ -135,7 +143,7 @@ static void push_now_and_then(struct heap_collector *c)
 	if (now_ns - c->pushed_ns < PUSH_NS)
 		return;
 	c->pushed_ns = now_ns;
-	intake_find_execs(&c->intake);
+	intake_tidy(&c->intake);
 	resolve(c);
 	push_images(c, false);
 }

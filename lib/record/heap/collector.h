@@ -32,6 +32,7 @@
 /* What an image says of itself when its heap begins to be accounted. */
 struct heap_hello {
 	int32_t pid, parent_pid;
+	bool is_forked;		/* and goes on with its parent's program */
 	uint64_t time_ns;	/* CLOCK_MONOTONIC */
 	const char *executable; /* NULL: not known */
 	char *const *arguments;
@@ -51,6 +52,8 @@ struct heap_collector_config {
 	void (*untracked)(void *context, uint32_t process, const char *reason);
 	/* The image is over. */
 	void (*ended)(void *context, uint32_t process, uint64_t time_ns);
+	/* The process ended, or is about to, as wait() says; time_ns is hardly before its end. */
+	void (*ended_as)(void *context, int32_t pid, uint64_t time_ns, int wait_status);
 };
 
 struct heap_collector;

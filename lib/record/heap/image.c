@@ -35,6 +35,7 @@ static void read_hello(struct image *image, const struct wire_segment *shared)
 	copy_arguments(image, shared->argv, shared->argv_bytes);
 	image->hello.pid = image->segment->pid;
 	image->hello.parent_pid = shared->ppid;
+	image->hello.is_forked = image->segment->is_forked;
 	image->hello.time_ns = shared->start_ns;
 	image->hello.executable = image->executable;
 	image->hello.arguments = image->arguments;
@@ -47,6 +48,7 @@ struct image *image_new(struct heap_model *model, struct segment *segment)
 	image->model = model;
 	image->segment = segment;
 	image->id = heap_model_image(model);
+	image->start_sequence = segment->start_sequence;
 	image->process = PROFILE_NONE;
 	image->changed = true;
 	image->was_tracked = atomic_load(&segment->shared->state) == WIRE_STATE_LIVE;

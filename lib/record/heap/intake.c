@@ -14,6 +14,8 @@
 /* How long one thread may hold up all others, and how long when others need room. */
 #define PATIENCE_NS UINT64_C(500000000)
 #define PATIENCE_PRESSED_NS UINT64_C(20000000)
+/* How long a forked child may need to say hello. */
+#define FORGET_NS UINT64_C(10000000000)
 
 void intake_init(struct intake *intake, struct channel *channel, struct heap_model *model,
 		 struct frames *frames)
@@ -29,8 +31,11 @@ void intake_release(struct intake *intake)
 	vec_each(&intake->over, segment) segment_close(*segment);
 	vec_free(&intake->segments);
 	vec_free(&intake->over);
+	vec_free(&intake->fresh);
 	vec_free(&intake->images);
 	vec_free(&intake->pidfds);
+	forks_release(&intake->forks);
+	vec_free(&intake->endings);
 	order_release(&intake->order);
 }
 
@@ -124,6 +129,42 @@ static void take_thread(struct intake *intake, struct ring_view *ring,
 	heap_model_thread(intake->model, ring->lane, (int32_t)event->address, !ring->shared->level);
 }
 
+static struct segment *child_of_fork(const struct intake *intake, uint64_t sequence)
+{
+	vec_each(&intake->segments,
+		 segment) if ((*segment)->fork_sequence == sequence) return *segment;
+	return NULL;
+}
+
+static uint32_t model_id(const struct segment *segment)
+{
+	return ((const struct image *)segment->image)->id;
+}
+
+/* What is live now is what its child starts with, which may have said hello already. */
+static void take_fork(struct intake *intake, const struct ring_view *ring, uint64_t sequence)
+{
+	const struct segment *child = child_of_fork(intake, sequence);
+	struct heritage *heritage;
+
+	flush(intake);
+	heritage = heap_model_fork(intake->model, model_id(ring->segment));
+	if (child)
+		heap_model_inherit(intake->model, model_id(child), heritage);
+	else
+		forks_add(&intake->forks, sequence, heritage, clock_now_ns());
+}
+
+static void take_ending(struct intake *intake, const struct wire_event *event)
+{
+	if (event->size & WIRE_END_KNOWN)
+		vec_push(&intake->endings,
+			 (struct intake_ending){ .pid = (int32_t)event->address,
+						 .wait_status = (int)event->size & 0xffff,
+						 .time_ns =
+							 ticks_ns(&intake->ticks, event->clock) });
+}
+
 static void note_order(struct intake *intake, const struct ring_view *ring, uint64_t sequence)
 {
 	if (sequence > intake->applied && intake->patience != IGNORE_NUMBERS)
@@ -146,7 +187,11 @@ static void take(struct intake *intake, struct ring_view *ring)
 	ring->segment->executing = event.op == WIRE_EXEC;
 	if (event.op == WIRE_THREAD)
 		take_thread(intake, ring, &event);
-	else if (event.op != WIRE_FORK && event.op != WIRE_EXEC)
+	else if (event.op == WIRE_FORK)
+		take_fork(intake, ring, event.sequence);
+	else if (event.op == WIRE_END)
+		take_ending(intake, &event);
+	else if (event.op != WIRE_EXEC)
 		take_heap_event(intake, ring, &event);
 	if (ring->pos - ring->given >= 1u << (ring->log2 - 2))
 		ring_give_back(ring);
@@ -186,19 +231,76 @@ static void mark_dead(struct intake *intake, struct segment *segment, uint64_t e
 
 	segment->dead = true;
 	segment->end = end > last ? end : last + 1;
+	if (segment->end < segment->start_sequence)
+		segment->end = segment->start_sequence;
+}
+
+/* Where nobody told of the fork, what is live now must do. */
+static struct heritage *heritage_of_parent(struct intake *intake, int32_t pid)
+{
+	vec_each(&intake->segments, segment)
+	{
+		if ((*segment)->pid != pid || (*segment)->dead)
+			continue;
+		flush(intake);
+		return heap_model_fork(intake->model, model_id(*segment));
+	}
+	return NULL;
+}
+
+static void inherit(struct intake *intake, const struct segment *segment)
+{
+	uint64_t sequence = segment->fork_sequence;
+	struct heritage *heritage = sequence ? forks_take(&intake->forks, sequence)
+					     : heritage_of_parent(intake, segment->shared->ppid);
+
+	heap_model_inherit(intake->model, model_id(segment), heritage);
+}
+
+/* A process has one image at a time: of two, the older is over. */
+static void replace_older(struct intake *intake, struct segment *segment)
+{
+	vec_each(&intake->segments, at)
+	{
+		struct segment *other = *at;
+
+		if (other->pid != segment->pid || other->dead)
+			continue;
+		if (other->start_sequence > segment->start_sequence)
+			mark_dead(intake, segment, 0);
+		else
+			mark_dead(intake, other, 0);
+	}
+}
+
+static void enter_image(struct intake *intake, struct image *image)
+{
+	size_t i = intake->images.nr;
+
+	vec_push(&intake->images, image);
+	for (; i && intake->images.at[i - 1]->start_sequence > image->start_sequence; i--)
+		intake->images.at[i] = intake->images.at[i - 1];
+	intake->images.at[i] = image;
 }
 
 static void begin_image(struct intake *intake, struct segment *segment)
 {
-	vec_each(&intake->segments, other) if ((*other)->pid == segment->pid && !(*other)->dead)
-		mark_dead(intake, *other, 0);
-
 	struct image *image = image_new(intake->model, segment);
 
 	segment->image = image;
-	vec_push(&intake->images, image);
+	if (segment->is_forked)
+		inherit(intake, segment);
+	replace_older(intake, segment);
+	enter_image(intake, image);
 	vec_push(&intake->segments, segment);
 	intake->segment_at[segment->index] = segment;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct segment *x = *(struct segment *const *)a, *y = *(struct segment *const *)b;
+
+	return x->start_sequence < y->start_sequence ? -1 : x->start_sequence > y->start_sequence;
 }
 
 static void find_segments(struct intake *intake)
@@ -206,6 +308,7 @@ static void find_segments(struct intake *intake)
 	const struct wire_control *control = intake->channel->control;
 	uint32_t used = atomic_load(&control->segments_used);
 
+	intake->fresh.nr = 0;
 	for (uint32_t i = 0; i < used && i < WIRE_SEGMENTS; i++) {
 		if (intake->segment_at[i] || !atomic_load(&control->owner[i]))
 			continue;
@@ -213,8 +316,11 @@ static void find_segments(struct intake *intake)
 		struct segment *segment = segment_open(intake->channel, i);
 
 		if (segment)
-			begin_image(intake, segment);
+			vec_push(&intake->fresh, segment);
 	}
+	if (intake->fresh.nr > 1)
+		qsort(intake->fresh.at, intake->fresh.nr, sizeof(intake->fresh.at[0]), by_start);
+	vec_each(&intake->fresh, segment) begin_image(intake, *segment);
 }
 
 static void find_new(struct intake *intake)
@@ -297,11 +403,17 @@ static bool still_maps_us(const struct segment *segment)
 	return found;
 }
 
-void intake_find_execs(struct intake *intake)
+static void find_execs(struct intake *intake)
 {
 	vec_each(&intake->segments, segment) if (!(*segment)->dead && (*segment)->executing &&
 						 !still_maps_us(*segment))
 		mark_dead(intake, *segment, 0);
+}
+
+void intake_tidy(struct intake *intake)
+{
+	find_execs(intake);
+	forks_forget(&intake->forks, clock_now_ns() - FORGET_NS);
 }
 
 /* --- stacks -----------------------------------------------------------------------------------*/

@@ -15,9 +15,9 @@
  * event is applied like any other: a free is published before its address can be given out again,
  * and an allocation before anybody can free it, so per address the order still holds.
  *
- * Images begin with a new segment and end with the process, or when the same process shows
- * another segment (exec).  The end has a place in the order too: the earliest it can have had, so
- * that a process that starts after it does not add to its heap.
+ * Images begin with a new segment, by an exec or a fork, and end with the process, or when the same
+ * process shows another segment (exec).  The end has a place in the order too: the earliest it can
+ *have had, so that a process that starts after it does not add to its heap.
  */
 #ifndef RECORD_HEAP_INTAKE_H
 #define RECORD_HEAP_INTAKE_H
@@ -28,6 +28,7 @@
 
 #include "base/vec.h"
 #include "record/heap/channel.h"
+#include "record/heap/forks.h"
 #include "record/heap/frames.h"
 #include "record/heap/image.h"
 #include "record/heap/model.h"
@@ -37,6 +38,13 @@
 
 #define INTAKE_BATCH 4096
 
+/* A process was seen to end so. */
+struct intake_ending {
+	int32_t pid;
+	int wait_status;
+	uint64_t time_ns; /* CLOCK_MONOTONIC; not before its end */
+};
+
 struct intake {
 	struct channel *channel;
 	struct heap_model *model;
@@ -45,8 +53,11 @@ struct intake {
 
 	struct segment *segment_at[WIRE_SEGMENTS]; /* by index in the channel; NULL: none */
 	VEC(struct segment *) segments;		   /* those that live */
+	VEC(struct segment *) fresh;		   /* just found */
 	VEC(struct segment *) over;		   /* whose stacks may still be needed */
-	VEC(struct image *) images;		   /* all there were */
+	VEC(struct image *) images;		   /* all there were, in the order of their start */
+	struct forks forks;
+	VEC(struct intake_ending) endings; /* the owner's to take out */
 	VEC(struct pollfd) pidfds;
 	struct order order;
 	struct ticks ticks;
@@ -77,7 +88,7 @@ bool intake_is_blocked(const struct intake *intake);
  * given back when all of theirs are. */
 bool intake_resolve(struct intake *intake);
 
-/* Ends images that executed a program without our shim. */
-void intake_find_execs(struct intake *intake);
+/* Now and then: ends images that executed a program without our shim, forgets forks that failed. */
+void intake_tidy(struct intake *intake);
 
 #endif

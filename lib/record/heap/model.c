@@ -29,6 +29,9 @@ struct image {
 	uint64_t churn_bytes[PROFILE_NR_LIFETIMES];
 	uint64_t churn_blocks[PROFILE_NR_LIFETIMES];
 	uint64_t unknown_frees, duplicates, late, lost;
+	bool forked;
+	struct heritage *heritage; /* NULL: none, or not known */
+	uint64_t inherited_bytes, inherited_frees;
 	bool ended;
 };
 
@@ -46,6 +49,7 @@ struct site {
 struct lane {
 	uint32_t image, thread;
 	bool in_realloc;
+	uint64_t inherited; /* in the hands of realloc: a block of the parent's; 0: none */
 	struct block block; /* in the hands of realloc; address 0: an unknown one */
 };
 
@@ -72,6 +76,8 @@ static void image_release(struct image *image)
 	map_release(&image->thread_of);
 	vec_free(&image->last_alloc);
 	vec_free(&image->lanes);
+	heritage_free(image->heritage);
+	image->heritage = NULL;
 }
 
 void heap_model_free(struct heap_model *model)
@@ -96,6 +102,23 @@ uint32_t heap_model_image(struct heap_model *model)
 {
 	vec_push(&model->images, xcalloc(1, sizeof(struct image)));
 	return (uint32_t)model->images.nr - 1;
+}
+
+struct heritage *heap_model_fork(struct heap_model *model, uint32_t id)
+{
+	struct image *image = model->images.at[id];
+
+	return heritage_new(&image->blocks, image->peak.bytes, image->heritage);
+}
+
+void heap_model_inherit(struct heap_model *model, uint32_t id, struct heritage *heritage)
+{
+	struct image *image = model->images.at[id];
+
+	heritage_free(image->heritage);
+	image->forked = true;
+	image->heritage = heritage;
+	image->inherited_bytes = heritage ? heritage_bytes(heritage) : 0;
 }
 
 uint32_t heap_model_lane(struct heap_model *model, uint32_t image)
@@ -264,12 +287,23 @@ static bool is_temporary(const struct image *image, uint32_t thread, const struc
 	return block->operation && image->last_alloc.at[thread] == block->operation;
 }
 
+/* The forked child frees what is not its own.  It may be none that we knew: a thread of the parent
+ * was just about to tell. */
+static void free_inherited(struct image *image, uint64_t address)
+{
+	struct block block;
+
+	if (image->heritage)
+		heritage_take(image->heritage, address, &block);
+	image->inherited_frees++;
+}
+
 static void end_block(struct heap_model *model, struct image *image, uint32_t thread,
 		      const struct block *block, uint64_t time_ns)
 {
-	if (!block->address)
+	if (!block->address) {
 		image->unknown_frees++;
-	else {
+	} else {
 		if (is_temporary(image, thread, block)) {
 			model->sites.at[block->site].temporary++;
 			image->temporary++;
@@ -282,11 +316,15 @@ static void end_block(struct heap_model *model, struct image *image, uint32_t th
 static void release(struct heap_model *model, struct image *image, uint32_t thread,
 		    const struct heap_event *event)
 {
-	struct block block;
+	struct block block = { 0 };
+	bool is_own = blocks_take(&image->blocks, event->address, &block);
 
-	if (!blocks_take(&image->blocks, event->address, &block))
-		block.address = 0;
-	end_block(model, image, thread, &block, event->time_ns);
+	if (is_own || !image->forked) {
+		end_block(model, image, thread, &block, event->time_ns);
+		return;
+	}
+	free_inherited(image, event->address);
+	image->last_alloc.at[thread] = 0;
 }
 
 static void realloc_failed(struct heap_model *model, struct image *image, struct lane *lane,
@@ -302,8 +340,12 @@ static void realloc_begin(struct heap_model *model, struct image *image, struct 
 	if (lane->in_realloc)
 		realloc_failed(model, image, lane, event->time_ns);
 	lane->in_realloc = true;
-	if (!blocks_take(&image->blocks, event->address, &lane->block))
-		lane->block.address = 0;
+	lane->inherited = 0;
+	if (blocks_take(&image->blocks, event->address, &lane->block))
+		return;
+	lane->block.address = 0;
+	if (image->forked)
+		lane->inherited = event->address;
 }
 
 static void reallocate(struct heap_model *model, struct image *image, const struct block *old,
@@ -336,10 +378,13 @@ static void reallocate(struct heap_model *model, struct image *image, const stru
 static void realloc_done(struct heap_model *model, struct image *image, struct lane *lane,
 			 const struct heap_event *event)
 {
-	if (lane->in_realloc && lane->block.address)
+	if (lane->in_realloc && lane->block.address) {
 		reallocate(model, image, &lane->block, event);
-	else {
-		image->unknown_frees++;
+	} else {
+		if (lane->in_realloc && lane->inherited)
+			free_inherited(image, lane->inherited);
+		else
+			image->unknown_frees++;
 		allocate(model, image, lane->thread, event);
 	}
 	image->last_alloc.at[lane->thread] = 0;
@@ -350,6 +395,8 @@ static void realloc_end(struct heap_model *model, struct image *image, struct la
 {
 	if (event->op == HEAP_REALLOC_DONE)
 		realloc_done(model, image, lane, event);
+	else if (lane->in_realloc && lane->inherited && event->op == HEAP_REALLOC_FREED)
+		free_inherited(image, lane->inherited);
 	else if (lane->in_realloc && event->op == HEAP_REALLOC_FREED)
 		end_block(model, image, lane->thread, &lane->block, event->time_ns);
 	else if (lane->in_realloc)
@@ -444,6 +491,8 @@ static void figures_add(struct profile_heap *figures, const struct image *image)
 	figures->unknown_frees += image->unknown_frees;
 	figures->late_events += image->late;
 	figures->lost_events += image->lost;
+	figures->inherited_bytes += image->inherited_bytes;
+	figures->inherited_frees += image->inherited_frees;
 	for (size_t i = 0; i < PROFILE_NR_LIFETIMES; i++) {
 		figures->churn[i].bytes += image->churn_bytes[i];
 		figures->churn[i].blocks += image->churn_blocks[i];

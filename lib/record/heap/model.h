@@ -7,6 +7,8 @@
  *	heap_model_thread(model, lane, tid, true);
  *	site = heap_model_site(model, image);
  *	heap_model_apply(model, events, nr);		// any number of times
+ *	heritage = heap_model_fork(model, image);	// what a child starts with
+ *	heap_model_inherit(model, child, heritage);
  *	heap_model_end(model, image, time_ns);
  *	heap_model_figures(model, image, &figures);
  *
@@ -19,6 +21,10 @@
  * allocation whose very next heap operation on the same thread is its free.  The freed bytes of a
  * lifetime class include what reallocations gave up, at the age the block had.
  *
+ * A forked child's figures are of its own blocks.  Those it has from its parent are apart: how many
+ * bytes they were at the fork, and how many it freed.  One that it reallocates becomes its own by
+ * an allocation.
+ *
  * Events may be wrong (the program can write into the rings).  The figures then are, but for each
  * image and site allocations - frees = live blocks, and the sites sum to the image.
  */
@@ -29,6 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "record/heap/heritage.h"
 #include "record/heap/timeline.h"
 #include "store/profile.h"
 
@@ -59,6 +66,12 @@ uint32_t heap_model_image(struct heap_model *model);
 /* It is over, by exit or exec: what it still had is its live memory for good, and gone from the
  * tree's.  Of its sites and lanes no more events may come. */
 void heap_model_end(struct heap_model *model, uint32_t image, uint64_t time_ns);
+
+/* What a child has that the image forks now; for _inherit() or heritage_free(). */
+struct heritage *heap_model_fork(struct heap_model *model, uint32_t image);
+/* The image is such a child; nobody knows what it has as long as heritage is NULL.  Takes it over.
+ */
+void heap_model_inherit(struct heap_model *model, uint32_t image, struct heritage *heritage);
 
 /* A lane is a sequence of events in which a realloc ends before the next begins: what one thread
  * does at one level of signal handlers. */

@@ -41,6 +41,9 @@ struct segment *segment_open(const struct channel *channel, uint32_t index)
 	segment->pid = segment->shared->pid;
 	segment->pidfd = (int)syscall(SYS_pidfd_open, segment->pid, 0);
 	segment->modules_seen = 1;
+	segment->start_sequence = segment->shared->start_sequence;
+	segment->is_forked = segment->shared->forked;
+	segment->fork_sequence = segment->is_forked ? segment->shared->fork_sequence : 0;
 	return segment;
 }
 

@@ -52,6 +52,9 @@ struct segment {
 	const char *tables; /* nodes and slots, read-only, from WIRE_NODES_AT on */
 	VEC(struct ring_view *) rings;
 	uint32_t modules_seen;
+	bool is_forked;		 /* of a child that goes on with its parent's program */
+	uint64_t start_sequence; /* no event has a number below */
+	uint64_t fork_sequence;	 /* of the event before that fork; 0: not known */
 
 	uint64_t alive_sequence; /* it lived longer than this number */
 	void *image;		 /* the collector's */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/heap/forks.h"
+
+#include <stddef.h>
+#include <string.h>
+
+void forks_add(struct forks *forks, uint64_t sequence, struct heritage *heritage, uint64_t time_ns)
+{
+	vec_push(&forks->all,
+		 (struct fork){ .sequence = sequence, .time_ns = time_ns, .heritage = heritage });
+}
+
+static void take_out(struct forks *forks, size_t from, size_t nr)
+{
+	memmove(&forks->all.at[from], &forks->all.at[from + nr],
+		(forks->all.nr - from - nr) * sizeof(forks->all.at[0]));
+	forks->all.nr -= nr;
+}
+
+struct heritage *forks_take(struct forks *forks, uint64_t sequence)
+{
+	for (size_t i = forks->all.nr; i--;) {
+		struct heritage *heritage = forks->all.at[i].heritage;
+
+		if (forks->all.at[i].sequence != sequence)
+			continue;
+		take_out(forks, i, 1);
+		return heritage;
+	}
+	return NULL;
+}
+
+void forks_forget(struct forks *forks, uint64_t before_ns)
+{
+	size_t nr = 0;
+
+	while (nr < forks->all.nr && forks->all.at[nr].time_ns < before_ns)
+		heritage_free(forks->all.at[nr++].heritage);
+	if (nr)
+		take_out(forks, 0, nr);
+}
+
+void forks_release(struct forks *forks)
+{
+	forks_forget(forks, UINT64_MAX);
+	vec_free(&forks->all);
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions of libc that the shim stands in front of to follow processes, and nothing else: how
+ * they fork, execute, end and learn of each other's ends.  Each forwards what it was given.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "shim/emit.h"
+#include "shim/env.h"
+#include "shim/hook.h"
+#include "shim/real.h"
+#include "shim/session.h"
+#include "shim/sys.h"
+
+/* In the child of a vfork what happens is not the session's: it goes on, in the parent. */
+static bool is_ours(void)
+{
+	return session_live() && sys_getpid() == session.pid;
+}
+
+/* --- forking ----------------------------------------------------------------------------------*/
+
+static void note_fork(const uintptr_t *frame)
+{
+	int level = guard_enter(frame, GUARD_OURS);
+
+	if (level == GUARD_OUT)
+		return;
+	self.fork_sequence = emit_fork(level);
+	guard_leave(level);
+}
+
+static pid_t forked(pid_t pid)
+{
+	if (!pid)
+		session_start();
+	self.fork_sequence = 0;
+	return pid;
+}
+
+EXPORT pid_t fork(void)
+{
+	real_find();
+	note_fork(FRAME);
+	return forked(real.fork());
+}
+
+EXPORT pid_t _Fork(void)
+{
+	real_find();
+	note_fork(FRAME);
+	return forked(real._Fork());
+}
+
+/* It forks by itself; the parent does not return. */
+EXPORT int daemon(int no_chdir, int no_close)
+{
+	real_find();
+	note_fork(FRAME);
+
+	int error = real.daemon(no_chdir, no_close);
+
+	forked(error);
+	return error;
+}
+
+/* --- executing --------------------------------------------------------------------------------*/
+
+static void note_exec(const uintptr_t *frame)
+{
+	real_find();
+
+	int level = is_ours() ? guard_enter(frame, GUARD_OURS) : GUARD_OUT;
+
+	if (level == GUARD_OUT)
+		return;
+	emit_exec(level);
+	guard_leave(level);
+}
+
+static int exec_path(const uintptr_t *frame, const char *path, char *const argv[],
+		     char *const envp[])
+{
+	struct env env;
+
+	note_exec(frame);
+
+	int result = real.execve(path, argv, env_for(&env, envp));
+
+	env_release(&env);
+	return result;
+}
+
+static int exec_file(const uintptr_t *frame, const char *file, char *const argv[],
+		     char *const envp[])
+{
+	struct env env;
+
+	note_exec(frame);
+
+	int result = real.execvpe(file, argv, env_for(&env, envp));
+
+	env_release(&env);
+	return result;
+}
+
+EXPORT int execve(const char *path, char *const argv[], char *const envp[])
+{
+	return exec_path(FRAME, path, argv, envp);
+}
+
+EXPORT int execv(const char *path, char *const argv[])
+{
+	return exec_path(FRAME, path, argv, env_own());
+}
+
+EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+	return exec_file(FRAME, file, argv, envp);
+}
+
+EXPORT int execvp(const char *file, char *const argv[])
+{
+	return exec_file(FRAME, file, argv, env_own());
+}
+
+EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
+{
+	struct env env;
+
+	note_exec(FRAME);
+
+	int result = real.fexecve(fd, argv, env_for(&env, envp));
+
+	env_release(&env);
+	return result;
+}
+
+EXPORT int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
+{
+	struct env env;
+
+	note_exec(FRAME);
+
+	int result = real.execveat(fd, path, argv, env_for(&env, envp), flags);
+
+	env_release(&env);
+	return result;
+}
+
+#define ARGUMENTS_FIXED 256
+
+/* A list of arguments as an array. */
+struct arguments {
+	char *fixed[ARGUMENTS_FIXED];
+	char **all;
+	size_t bytes;
+	char *const *env; /* what follows the list */
+};
+
+static size_t count_arguments(va_list list)
+{
+	size_t nr = 1;
+
+	while (va_arg(list, char *))
+		nr++;
+	return nr;
+}
+
+static bool collect(struct arguments *arguments, const char *first, va_list list)
+{
+	va_list copy;
+
+	va_copy(copy, list);
+	size_t nr = count_arguments(copy);
+	va_end(copy);
+
+	arguments->all = arguments->fixed;
+	arguments->bytes = (nr + 1) * sizeof(char *);
+	if (nr >= ARGUMENTS_FIXED)
+		arguments->all = sys_mmap_private(arguments->bytes);
+	if (sys_failed(arguments->all))
+		return false;
+	arguments->all[0] = (char *)(uintptr_t)first;
+	for (size_t i = 1; i <= nr; i++)
+		arguments->all[i] = va_arg(list, char *);
+	return true;
+}
+
+static void release(struct arguments *arguments)
+{
+	if (arguments->all != arguments->fixed)
+		sys_munmap(arguments->all, arguments->bytes);
+}
+
+EXPORT int execl(const char *path, const char *argument, ...)
+{
+	struct arguments arguments;
+	int result = -1;
+	va_list list;
+
+	va_start(list, argument);
+	if (collect(&arguments, argument, list)) {
+		result = exec_path(FRAME, path, arguments.all, env_own());
+		release(&arguments);
+	}
+	va_end(list);
+	return result;
+}
+
+EXPORT int execlp(const char *file, const char *argument, ...)
+{
+	struct arguments arguments;
+	int result = -1;
+	va_list list;
+
+	va_start(list, argument);
+	if (collect(&arguments, argument, list)) {
+		result = exec_file(FRAME, file, arguments.all, env_own());
+		release(&arguments);
+	}
+	va_end(list);
+	return result;
+}
+
+EXPORT int execle(const char *path, const char *argument, ...)
+{
+	struct arguments arguments;
+	int result = -1;
+	va_list list;
+
+	va_start(list, argument);
+	if (collect(&arguments, argument, list)) {
+		result = exec_path(FRAME, path, arguments.all, va_arg(list, char *const *));
+		release(&arguments);
+	}
+	va_end(list);
+	return result;
+}
+
+EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+		       const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+{
+	struct env env;
+
+	real_find();
+
+	int error = real.posix_spawn(pid, path, actions, attributes, argv, env_for(&env, envp));
+
+	env_release(&env);
+	return error;
+}
+
+EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+			const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+{
+	struct env env;
+
+	real_find();
+
+	int error = real.posix_spawnp(pid, file, actions, attributes, argv, env_for(&env, envp));
+
+	env_release(&env);
+	return error;
+}
+
+/* --- ending -----------------------------------------------------------------------------------*/
+
+/* As wait() has it. */
+static int status_of_exit(int status)
+{
+	return (status & 0xff) << 8;
+}
+
+static void note_exit(const uintptr_t *frame, int wait_status)
+{
+	real_find();
+
+	int level = is_ours() ? guard_enter(frame, GUARD_OURS) : GUARD_OUT;
+
+	if (level == GUARD_OUT)
+		return;
+	emit_end(level, session.segment->pid, wait_status);
+	guard_leave(level);
+}
+
+/*
+ * Handlers and destructors still run after this, with no frame of ours below them: it is left by a
+ * jump, which needs a name of which the compiler does not know that it never returns.
+ */
+EXPORT void exit_hook(int status) __asm__("exit");
+EXPORT void exit_hook(int status)
+{
+	note_exit(FRAME, status_of_exit(status));
+	real.exit(status);
+}
+
+EXPORT void quick_exit_hook(int status) __asm__("quick_exit");
+EXPORT void quick_exit_hook(int status)
+{
+	note_exit(FRAME, status_of_exit(status));
+	real.quick_exit(status);
+}
+
+EXPORT void _exit(int status)
+{
+	note_exit(FRAME, status_of_exit(status));
+	real._exit(status);
+	__builtin_unreachable();
+}
+
+EXPORT void _Exit(int status)
+{
+	note_exit(FRAME, status_of_exit(status));
+	real._exit(status);
+	__builtin_unreachable();
+}
+
+/* main() returned, or one of the above is at it: so far, at least, the program had its heap. */
+GUARD_HOOK __attribute__((destructor)) static void finish(void)
+{
+	note_exit(FRAME, EMIT_STATUS_UNKNOWN);
+}
+
+/* --- learning of ends -------------------------------------------------------------------------*/
+
+/* Of processes whose ids are ours: in another namespace they are not. */
+static void note_end(const uintptr_t *frame, pid_t pid, int wait_status)
+{
+	if (!(WIFEXITED(wait_status) || WIFSIGNALED(wait_status)) || !is_ours() ||
+	    session.segment->pid != session.pid)
+		return;
+
+	int level = guard_enter(frame, GUARD_OURS);
+
+	if (level == GUARD_OUT)
+		return;
+	emit_end(level, pid, wait_status);
+	guard_leave(level);
+}
+
+static pid_t waited(const uintptr_t *frame, pid_t pid, const int *status)
+{
+	if (pid > 0)
+		note_end(frame, pid, *status);
+	return pid;
+}
+
+EXPORT pid_t wait(int *status)
+{
+	int own, *place = status ? status : &own;
+
+	real_find();
+	return waited(FRAME, real.wait(place), place);
+}
+
+EXPORT pid_t waitpid(pid_t pid, int *status, int options)
+{
+	int own, *place = status ? status : &own;
+
+	real_find();
+	return waited(FRAME, real.waitpid(pid, place, options), place);
+}
+
+EXPORT pid_t wait3(int *status, int options, struct rusage *usage)
+{
+	int own, *place = status ? status : &own;
+
+	real_find();
+	return waited(FRAME, real.wait3(place, options, usage), place);
+}
+
+EXPORT pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage)
+{
+	int own, *place = status ? status : &own;
+
+	real_find();
+	return waited(FRAME, real.wait4(pid, place, options, usage), place);
+}
+
+static int wait_status(const siginfo_t *info)
+{
+	if (info->si_code == CLD_EXITED)
+		return status_of_exit(info->si_status);
+	if (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED)
+		return info->si_status & 0x7f;
+	return EMIT_STATUS_UNKNOWN;
+}
+
+EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
+{
+	siginfo_t own = { 0 };
+	siginfo_t *place = info ? info : &own;
+
+	real_find();
+
+	int error = real.waitid(type, id, place, options);
+
+	if (!error && place->si_pid > 0)
+		note_end(FRAME, place->si_pid, wait_status(place));
+	return error;
+}
