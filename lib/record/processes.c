@@ -12,7 +12,6 @@
 
 struct image {
 	struct profile_process row;
-	bool executed; /* not only forked */
 	bool over;
 	int32_t said_parent_pid; /* by its hello; 0: nothing */
 };
@@ -158,7 +157,7 @@ static void image_end(struct processes *processes, struct image *image, uint64_t
 static void image_executes(struct processes *processes, struct image *image,
 			   const struct image_facts *facts)
 {
-	image->executed = true;
+	image->row.executed = true;
 	if (facts->executable)
 		set_text(&image->row.executable, facts->executable);
 	/* Of the program itself we know the arguments as they were given. */
@@ -183,7 +182,7 @@ static struct image *image_at(struct processes *processes, int32_t pid, int64_t 
 		struct image *image = processes->images.at[i];
 
 		if (image->row.pid == pid && image->row.start_us <= time_us &&
-		    (image->executed || !executed))
+		    (image->row.executed || !executed))
 			return image;
 	}
 	return NULL;
@@ -360,7 +359,8 @@ void processes_exec(struct processes *processes, uint64_t time_ns, int32_t pid, 
 
 	pthread_mutex_lock(&processes->lock);
 	/* What was started for the purpose of executing this is this. */
-	if (former->executed || former->row.id != 0) {
+	if (former->row.executed || former->row.id != 0) {
+		former->row.replaced = true;
 		image_end(processes, former, time_ns);
 		process_runs(process, image_add(processes, pid, process->nr_images,
 						former->row.parent, time_ns));
@@ -376,7 +376,7 @@ void processes_learn(struct processes *processes, struct process *process,
 		     const struct image_facts *facts)
 {
 	pthread_mutex_lock(&processes->lock);
-	if (process->image->executed)
+	if (process->image->row.executed)
 		image_executes(processes, process->image, facts);
 	process->has_executable = process->image->row.executable;
 	pthread_mutex_unlock(&processes->lock);
@@ -445,7 +445,7 @@ void processes_executed(struct processes *processes, const struct image_facts *f
 
 	pthread_mutex_lock(&processes->lock);
 	image = processes->images.at[0];
-	if (!image->executed) {
+	if (!image->row.executed) {
 		set_text(&image->row.executable, facts->executable);
 		set_text(&image->row.untracked_reason,
 			 facts->untracked_reason ? facts->untracked_reason : not_loaded);
@@ -501,8 +501,11 @@ static bool is_successor(const struct image *former, const struct process_hello 
 static void image_is_replaced(struct processes *processes, struct image *former, uint64_t time_ns)
 {
 	/* Its end may have been noticed later than it was. */
-	former->over = former->over && former->row.end_us <= to_us(processes, time_ns);
-	image_end(processes, former, time_ns);
+	if (former->row.end_us == PROFILE_NO_TIME || former->row.end_us > to_us(processes, time_ns))
+		former->row.end_us = to_us(processes, time_ns);
+	former->over = true;
+	former->row.replaced = true;
+	publish(processes, former);
 }
 
 /* Where only the heap side knows of it. */
@@ -513,7 +516,7 @@ static struct image *image_from_hello(struct processes *processes,
 	struct image *former = image_at(processes, hello->pid, INT64_MAX, false);
 	struct image *parent = image_at(processes, hello->parent_pid, time_us, false);
 
-	if (former && !former->executed && former->row.id == 0)
+	if (former && !former->row.executed && former->row.id == 0)
 		return former;
 	if (former && !hello->is_forked && is_successor(former, hello)) {
 		image_is_replaced(processes, former, hello->time_ns);
@@ -527,7 +530,7 @@ static struct image *image_from_hello(struct processes *processes,
 static void image_says_hello(struct processes *processes, struct image *image,
 			     const struct process_hello *hello)
 {
-	image->executed |= !hello->is_forked;
+	image->row.executed |= !hello->is_forked;
 	image->said_parent_pid = hello->parent_pid;
 	image->row.tracked = true;
 	set_text(&image->row.untracked_reason, NULL);
@@ -545,7 +548,7 @@ static struct image *image_of_hello(struct processes *processes, const struct pr
 				       !hello->is_forked);
 
 	/* Two hellos of one image cannot be: an exec came between that nobody told of. */
-	if (image && (image->row.tracked || (hello->is_forked && image->executed)))
+	if (image && (image->row.tracked || (hello->is_forked && image->row.executed)))
 		return NULL;
 	return image;
 }
@@ -673,16 +676,15 @@ static bool parent_is_tracked(const struct processes *processes, const struct im
 	return parent < processes->images.nr && processes->images.at[parent]->row.tracked;
 }
 
-static const char *why_untracked(const struct processes *processes, const struct image *image,
-				 bool has_executed_later)
+static const char *why_untracked(const struct processes *processes, const struct image *image)
 {
 	if (image->row.untracked_reason)
 		return image->row.untracked_reason;
-	if (!image->executed && has_executed_later)
+	if (!image->row.executed && image->row.replaced)
 		return "ran only between fork and exec";
-	if (!image->executed && parent_is_tracked(processes, image))
+	if (!image->row.executed && parent_is_tracked(processes, image))
 		return "forked, and did not use its heap or was killed before it could be followed";
-	if (!image->executed)
+	if (!image->row.executed)
 		return "forked by a program whose heap was not accounted";
 	return not_loaded;
 }
@@ -694,13 +696,12 @@ static const char *image_name(const struct image *image)
 	return image->row.nr_arguments ? image->row.arguments[0] : "?";
 }
 
-static void tell_untracked(struct processes *processes, struct image *image,
-			   bool has_executed_later)
+static void tell_untracked(struct processes *processes, struct image *image)
 {
-	const char *reason = why_untracked(processes, image, has_executed_later);
+	const char *reason = why_untracked(processes, image);
 	char *detail = xasprintf("%s: %s", image_name(image), reason);
 
-	if (image->executed || !has_executed_later)
+	if (image->row.executed || !image->row.replaced)
 		aggregate_quality(processes->aggregate, PROFILE_UNTRACKED, detail, 1);
 	set_text(&image->row.untracked_reason, reason);
 	publish(processes, image);
@@ -718,35 +719,21 @@ static void tell_unfinished(struct processes *processes, const struct image *ima
 	free(detail);
 }
 
-/* Going backwards: whether the image was replaced by the one of its pid that was seen last. */
-static bool was_replaced(struct map *later, const struct image *image)
-{
-	const uint64_t *number = map_find(later, (uint64_t)image->row.pid);
-	bool replaced = number && *number == image->row.image + 1;
-
-	map_set(later, (uint64_t)image->row.pid, image->row.image);
-	return replaced;
-}
-
 void processes_finish(struct processes *processes, uint64_t time_ns, bool heap_on)
 {
-	struct map later = { 0 };
-
 	pthread_mutex_lock(&processes->lock);
 	apply_endings(processes, UINT64_MAX);
 	for (size_t i = processes->images.nr; i--;) {
 		struct image *image = processes->images.at[i];
-		bool replaced = was_replaced(&later, image);
 
 		if (!image->row.tracked && heap_on)
-			tell_untracked(processes, image, replaced);
+			tell_untracked(processes, image);
 		if (!image->over && processes->has_records && !processes->leave_running)
 			tell_unfinished(processes, image);
 		if (!image->over && !processes->has_records)
 			image_end(processes, image, time_ns);
 	}
 	pthread_mutex_unlock(&processes->lock);
-	map_release(&later);
 }
 
 const char *processes_untracked_reason(const struct processes *processes)

@@ -84,6 +84,8 @@ struct profile_process {
 	const char *const *arguments;
 	size_t nr_arguments;
 	int64_t start_us, end_us;
+	bool executed;	 /* it began by an exec, or as the program; if not, by a fork */
+	bool replaced;	 /* it ended by an exec: the next image of the pid took its place */
 	int exit_status; /* -1: not known, or not ended by exit */
 	int signal;	 /* 0: none */
 	bool tracked;	 /* its heap was accounted */

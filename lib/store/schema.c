@@ -44,6 +44,8 @@ const struct schema_object schema_tables[] = {
 	  "  executable TEXT,                -- path\n"
 	  "  start_us INTEGER,\n"
 	  "  end_us INTEGER,\n"
+	  "  executed INTEGER NOT NULL,      -- 1: it began by an exec; 0: by a fork\n"
+	  "  replaced INTEGER NOT NULL,      -- 1: it ended by an exec\n"
 	  "  exit_status INTEGER,\n"
 	  "  signal INTEGER,                 -- that ended it\n"
 	  "  tracked INTEGER NOT NULL,       -- 1: its heap was accounted\n"

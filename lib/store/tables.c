@@ -93,8 +93,9 @@ const struct table table_process = {
 	"process",
 	COLUMNS(ROW, FIELD(id, ID), REF(parent, REF_OR_NULL, table_process), FIELD(pid, I32),
 		FIELD(image, U32), FIELD(executable, TEXT_OR_NULL), FIELD(start_us, TIME),
-		FIELD(end_us, TIME), FIELD(exit_status, EXIT_STATUS), FIELD(signal, SIGNAL),
-		FIELD(tracked, BOOL), FIELD(untracked_reason, TEXT_OR_NULL)),
+		FIELD(end_us, TIME), FIELD(executed, BOOL), FIELD(replaced, BOOL),
+		FIELD(exit_status, EXIT_STATUS), FIELD(signal, SIGNAL), FIELD(tracked, BOOL),
+		FIELD(untracked_reason, TEXT_OR_NULL)),
 };
 #undef ROW
 

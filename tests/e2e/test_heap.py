@@ -110,6 +110,17 @@ def test_an_exec_starts_a_new_image_with_an_empty_heap(record, programs):
     assert report["heap"]["allocations"] == 3
     assert report["heap"]["peak_bytes"] == 1000, "the first image is gone when the second begins"
     assert report["heap"]["live_bytes"] == 1007
+    assert report["heap"]["live_at_exec_bytes"] == 1000
+    assert [p["replaced"] for p in report["processes"]] == [True, False]
+    assert [p["executed"] for p in report["processes"]] == [True, True]
+
+
+def test_what_was_live_at_an_exec_is_no_leak(record, programs):
+    profile = record(programs / "heap_chain", "keep=1000", "exec", "pass=300", "keep=7",
+                     options=["--cpu=off"])
+    leaks = profile.report("leaks")["leaks"]
+    assert [(site["leaked_bytes"], site["leaked_blocks"]) for site in leaks] == [(7, 1)]
+    assert "1000 B of these went at an exec" in profile.text("heap")
 
 
 def test_the_peak_of_the_tree_is_that_of_the_sum(record, programs):
@@ -156,11 +167,12 @@ def valgrind(runner, need, *command, env=None, stdin=None):
 
 
 def as_valgrind(report):
+    """Of a forked child valgrind counts what it inherited too."""
     return sorted((process["command"][0].split("/")[-1],
                    process["heap"]["allocations"] + process["heap"]["reallocations"],
                    process["heap"]["frees"] + process["heap"]["reallocations"],
                    process["heap"]["allocated_bytes"])
-                  for process in report["processes"] if process["tracked"])
+                  for process in report["processes"] if process["tracked"] and process["executed"])
 
 
 # What libc allocates for each thread has an entry more for the thread-local words of the shim.

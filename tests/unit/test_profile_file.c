@@ -110,6 +110,8 @@ Test(profile_file, gives_back_processes_with_their_arguments)
 		cr_same(read, &sample_processes[i], executable);
 		cr_equal(read, &sample_processes[i], start_us);
 		cr_equal(read, &sample_processes[i], end_us);
+		cr_equal(read, &sample_processes[i], executed);
+		cr_equal(read, &sample_processes[i], replaced);
 		cr_equal(read, &sample_processes[i], exit_status);
 		cr_equal(read, &sample_processes[i], signal);
 		cr_equal(read, &sample_processes[i], tracked);

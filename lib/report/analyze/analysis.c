@@ -83,6 +83,8 @@ static void fill_process(struct analysis *a, struct process_row *row, const stru
 		.command = { process->arguments, process->nr_arguments },
 		.start_s = time_figure(process->start_us),
 		.end_s = time_figure(process->end_us),
+		.executed = process->executed,
+		.replaced = process->replaced,
 		.exit_status = exit_figure(process->exit_status),
 		.signal = signal_figure(process->signal),
 		.cpu = a->cpu.processes[id],
@@ -192,14 +194,16 @@ static void list_threads(struct analysis *a, const struct profile *profile,
 		qsort(a->threads.at, a->threads.nr, sizeof(a->threads.at[0]), by_share);
 }
 
-static int by_live(const void *a, const void *b)
+static int by_leaked(const void *a, const void *b)
 {
 	const struct heap_site *s = *(const struct heap_site *const *)a;
 	const struct heap_site *t = *(const struct heap_site *const *)b;
 
-	if (s->live_bytes != t->live_bytes)
-		return s->live_bytes < t->live_bytes ? 1 : -1;
-	return s->live_blocks < t->live_blocks ? 1 : s->live_blocks > t->live_blocks ? -1 : 0;
+	if (s->leaked_bytes != t->leaked_bytes)
+		return s->leaked_bytes < t->leaked_bytes ? 1 : -1;
+	return s->leaked_blocks < t->leaked_blocks   ? 1
+	       : s->leaked_blocks > t->leaked_blocks ? -1
+						     : 0;
 }
 
 static void list_leaks(struct analysis *a)
@@ -207,11 +211,11 @@ static void list_leaks(struct analysis *a)
 	for (size_t i = 0; i < a->heap.sites.nr; i++) {
 		const struct heap_site *site = a->heap.sites.at[i];
 
-		if (site->live_blocks)
+		if (site->leaked_blocks)
 			vec_push(&a->leaks, site);
 	}
 	if (a->leaks.nr)
-		qsort(a->leaks.at, a->leaks.nr, sizeof(a->leaks.at[0]), by_live);
+		qsort(a->leaks.at, a->leaks.nr, sizeof(a->leaks.at[0]), by_leaked);
 }
 
 static int by_allocations(const void *a, const void *b)

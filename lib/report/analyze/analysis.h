@@ -28,6 +28,7 @@ struct process_row {
 	struct figure parent; /* pid */
 	struct texts command;
 	struct figure start_s, end_s;
+	bool executed, replaced; /* it began, ended by an exec */
 	struct figure exit_status, signal;
 	bool tracked;
 	const char *reason;
@@ -72,7 +73,7 @@ struct analysis {
 	struct cpu cpu;
 	struct heap heap;
 	struct memory memory;
-	struct rows leaks;	    /* of struct heap_site: what is live, most bytes first */
+	struct rows leaks;	    /* of struct heap_site: what leaked, most bytes first */
 	struct rows busy_sites;	    /* those of the heap, most allocations first */
 	struct rows processes;	    /* of struct process_row, in the order of their start */
 	struct rows busy_processes; /* those with samples or a heap, most CPU first */

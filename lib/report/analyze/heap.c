@@ -131,6 +131,20 @@ static bool find_figures(struct work *w)
 	return found;
 }
 
+/* What an exec takes away is no leak. */
+static void add_live_at_exec(struct work *w)
+{
+	for (size_t i = 0; i < w->profile->nr_heaps; i++) {
+		const struct profile_heap *row = &w->profile->heaps[i];
+
+		if (row->process == PROFILE_NONE || !wants(w, row->process) ||
+		    !w->profile->processes[row->process].replaced)
+			continue;
+		w->heap->live_at_exec_bytes += row->live_bytes;
+		w->heap->live_at_exec_blocks += row->live_blocks;
+	}
+}
+
 static void finish_figures(struct heap *heap)
 {
 	static const double bounds[PROFILE_NR_LIFETIMES - 1] = { 1e-5, 1e-3, 0.1 };
@@ -219,6 +233,10 @@ static void add_site(struct work *w, const struct profile_heap_site *row)
 	site->at_peak_blocks += w->own_peak ? row->at_peak_blocks : row->at_tree_peak_blocks;
 	site->live_bytes += row->live_bytes;
 	site->live_blocks += row->live_blocks;
+	if (!w->profile->processes[row->process].replaced) {
+		site->leaked_bytes += row->live_bytes;
+		site->leaked_blocks += row->live_blocks;
+	}
 	site->temporary += row->temporary;
 	work->lifetime_us += row->lifetime_us;
 	work->lifetime_blocks += row->lifetime_blocks;
@@ -309,6 +327,7 @@ void heap_analyze(struct heap *heap, const struct profile *profile, struct heap_
 		heap->reason = "no figures were received";
 		return;
 	}
+	add_live_at_exec(&w);
 	finish_figures(heap);
 	if (!scope->no_sites)
 		list_sites(&w);

@@ -23,6 +23,7 @@ struct heap_site {
 	uint64_t allocated_bytes, freed_bytes;
 	uint64_t at_peak_bytes, at_peak_blocks;
 	uint64_t live_bytes, live_blocks;
+	uint64_t leaked_bytes, leaked_blocks; /* of these, what was not live at an exec */
 	uint64_t temporary;
 	double temporary_share; /* of the allocations */
 	struct figure mean_lifetime_s;
@@ -50,6 +51,8 @@ struct heap {
 	struct figure peak_bytes, peak_blocks, peak_time_s;
 	bool peak_exact;
 	uint64_t live_bytes, live_blocks;
+	uint64_t live_at_exec_bytes,
+		live_at_exec_blocks; /* of these, of images that an exec ended */
 	uint64_t temporary;
 	double temporary_share;
 	uint64_t inherited_bytes, inherited_frees;

@@ -33,6 +33,18 @@ static void say_live(struct page *page, const struct heap *heap)
 			    units_count(heap->live_blocks).text, heap->live_blocks == 1 ? "" : "s");
 	else
 		page_phrase(page, "all freed");
+	if (heap->live_at_exec_blocks)
+		page_phrase(page, "%s of these went at an exec",
+			    units_size(heap->live_at_exec_bytes).text);
+}
+
+static void say_inherited(struct page *page, const struct heap *heap)
+{
+	if (heap->inherited_bytes)
+		page_phrase(page, "forked children inherited %s and freed %s block%s of it",
+			    units_size(heap->inherited_bytes).text,
+			    units_count(heap->inherited_frees).text,
+			    heap->inherited_frees == 1 ? "" : "s");
 }
 
 /* The first class with which more than half of the freed bytes are gone. */
@@ -102,5 +114,6 @@ void section_heap(struct page *page, const struct heap *heap)
 	say_churn(page, heap);
 	if (heap->allocations)
 		page_phrase(page, "temporary %s", units_percent(heap->temporary_share).text);
+	say_inherited(page, heap);
 	page_end(page);
 }

@@ -120,7 +120,7 @@ void stacks_live(struct page *page, const struct rows *sites, size_t nr)
 		const struct heap_site *site = sites->at[i];
 
 		page_blank(page);
-		say_bytes(page, site->live_bytes, site->live_blocks, "not freed");
+		say_bytes(page, site->leaked_bytes, site->leaked_blocks, "not freed");
 		say_use(page, site);
 		page_end(page);
 		print_stack(page, &site->frames);
