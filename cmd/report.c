@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/suggest.h"
+#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/names.h"
 #include "cmd/options.h"
@@ -33,6 +36,7 @@ enum {
 	OPTION_COMM,
 	OPTION_PID,
 	OPTION_TID,
+	OPTION_TIME,
 	OPTION_FUNCTION,
 	OPTION_MODULE,
 };
@@ -49,6 +53,7 @@ static const struct argp_option table[] = {
 	{ "comm", OPTION_COMM, "NAME", 0, "Only threads of this name", 3 },
 	{ "pid", OPTION_PID, "PID", 0, "Only this process", 3 },
 	{ "tid", OPTION_TID, "TID", 0, "Only this thread", 3 },
+	{ "time", OPTION_TIME, "FROM,TO", 0, "Only samples of this time, in seconds", 3 },
 	{ 0 },
 };
 
@@ -57,10 +62,10 @@ static const char doc[] =
 	"VIEW is one of\n"
 	"  summary     both sides on a page (the default)\n"
 	"  functions   where the CPU time went, by function\n"
+	"  threads     which thread used the CPU\n"
 	"  heap        where the memory was at the peak, by stack\n"
 	"  leaks       what was never freed, by stack\n"
 	"  timeline    heap, memory and CPU over time\n"
-	"  threads     which thread used the CPU\n"
 	"  quality     what was not measured as it should be\n"
 	"FILE is " DEFAULT_FILE " if not given; a file named like a view is ./heap.\n"
 	"example: cprof report functions --sort total --limit 20";
@@ -75,6 +80,23 @@ static size_t parse_limit(struct argp_state *state, const char *value)
 static int parse_id(struct argp_state *state, const char *option, const char *value)
 {
 	return (int)option_unsigned(state, option, value, 1, INT_MAX);
+}
+
+/* "1.5,2", "200ms,", ",3s": either end may be left out. */
+static void parse_time(struct argp_state *state, const char *value, struct report_options *report)
+{
+	const char *comma = strchr(value, ',');
+	char from[64] = "0";
+	int64_t from_ns = 0, to_ns = INT64_MAX;
+
+	if (comma && comma > value)
+		snprintf(from, sizeof(from), "%.*s", (int)(comma - value), value);
+	if (!comma || comma - value >= (long)sizeof(from) ||
+	    units_parse_duration(from, &from_ns) < 0 ||
+	    (comma[1] && units_parse_duration(comma + 1, &to_ns) < 0) || from_ns >= to_ns)
+		argp_error(state, "--time: '%s' is not FROM,TO, as in 1.5,2s or 200ms,", value);
+	report->from_s = (double)from_ns / 1e9;
+	report->to_s = comma[1] ? (double)to_ns / 1e9 : HUGE_VAL;
 }
 
 static error_t parse(int key, char *value, struct argp_state *state)
@@ -115,6 +137,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
 		return 0;
 	case OPTION_PID:
 		report->pid = parse_id(state, "--pid", value);
+		return 0;
+	case OPTION_TIME:
+		parse_time(state, value, report);
 		return 0;
 	case OPTION_TID:
 		report->tid = parse_id(state, "--tid", value);

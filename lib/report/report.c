@@ -161,6 +161,16 @@ static void prepare_style(struct job *job, const struct report_options *options)
 	};
 }
 
+static int64_t microseconds(double s)
+{
+	return s < (double)(SPAN_END / 1000000) ? (int64_t)(s * 1e6) : SPAN_END;
+}
+
+static struct span span_of(const struct report_options *options)
+{
+	return (struct span){ microseconds(options->from_s), microseconds(options->to_s) };
+}
+
 static int analyze(struct job *job, const struct profile *profile,
 		   const struct report_options *options, struct error *err)
 {
@@ -168,6 +178,7 @@ static int analyze(struct job *job, const struct profile *profile,
 		.comm = options->comm,
 		.pid = options->pid,
 		.tid = options->tid,
+		.span = span_of(options),
 	};
 	int ret = selection_init(&job->selection, profile, &select, err);
 

@@ -37,7 +37,9 @@ struct report_options {
 	/* What is looked at: shares are of this. */
 	const char *comm; /* threads of this name; NULL: any */
 	int pid, tid;	  /* 0: any */
-	bool no_inline;	  /* inlined code belongs to the function it is in */
+	/* Samples of this part of the time, in seconds; both 0: all. */
+	double from_s, to_s;
+	bool no_inline; /* inlined code belongs to the function it is in */
 
 	/* Which rows are shown, and in which order; shares stay what they are. */
 	const char *function, *module; /* extended regular expressions that a row must match */
@@ -64,8 +66,8 @@ void report_close(struct report *report);
 bool report_lacks_symbols(const struct report *report);
 
 /*
- * For names when the profile itself cannot be written: a copy below $TMPDIR.  It may be removed once it
- * is open; that frees the path, too.
+ * For names when the profile itself cannot be written: a copy below $TMPDIR.  It may be removed
+ * once it is open; that frees the path, too.
  */
 int report_copy(char **copy, const char *path, struct error *err);
 void report_remove_copy(char *copy);

@@ -10,7 +10,7 @@ import unicodedata
 
 import pytest
 
-VIEWS = ("summary", "functions", "heap", "leaks", "quality")
+VIEWS = ("summary", "functions", "threads", "heap", "leaks", "timeline", "quality")
 
 
 @pytest.fixture(scope="module")

@@ -182,3 +182,34 @@ def test_a_recording_without_perf_says_why_it_knows_no_threads(record):
 def test_the_json_of_the_view_is_an_object_with_its_name(record):
     profile = record("true")
     assert list(json.loads(json.dumps(profile.report("timeline")))) == ["timeline"]
+
+
+def test_parts_of_the_time_make_up_the_whole(record, programs, need):
+    need.perf()
+    profile = record(programs / "burn", 300, status=3)
+    whole, end = profile.report(), profile.report()["wall_s"]
+    parts = [profile.report("--time", times)
+             for times in (f",{end / 3}", f"{end / 3},{end / 2 * 1000}ms", f"{end / 2 * 1000}ms,")]
+    assert sum(part["cpu"]["samples"] for part in parts) == whole["cpu"]["samples"]
+    for name in ("seventy", "thirty"):
+        weights = [function["self_weight"] for report in parts for function in report["cpu"]["functions"]
+                   if function["name"] == name]
+        [all_of_it] = [f["self_weight"] for f in whole["cpu"]["functions"] if f["name"] == name]
+        assert sum(weights) == all_of_it
+    for part in parts:
+        assert sum(function["self"] for function in part["cpu"]["functions"]) == pytest.approx(1)
+        assert part["heap"]["tracked"] is False and "whole run" in part["heap"]["reason"]
+
+
+def test_a_part_of_the_time_is_as_long_as_asked(wave):
+    profile, _ = wave(1, 20, 1000, 2000)
+    rows = profile.report("timeline", "--time", "10ms,20ms")["timeline"]
+    assert rows == [row for row in profile.report("timeline")["timeline"]
+                    if row["t_s"] + row["duration_s"] > 0.01 + 1e-9 and row["t_s"] < 0.02 - 1e-9]
+    assert len(rows) == 10 and all(row["live_bytes"] is not None for row in rows)
+
+
+@pytest.mark.parametrize("times", ["5", "a,b", "2,1", "1,1", "-1,2", "1,2,3", ""])
+def test_a_wrong_part_of_the_time_is_bad_usage(run, times):
+    result = run("report", f"--time={times}")
+    assert result.returncode == 64 and "FROM,TO" in result.stderr

@@ -61,6 +61,20 @@ static struct figure parent_pid(const struct profile *profile,
 	return FIGURE(profile->processes[process->parent].pid);
 }
 
+static const char of_the_whole_run[] =
+	"heap figures are of the whole run, not of a part of its time";
+
+/* What is known of the heap is not about what was selected.  Its course over time stays. */
+static void withhold_heap(struct heap *heap, const char *reason)
+{
+	struct history timeline = heap->timeline;
+	const char *mode = heap->mode;
+
+	heap->timeline = (struct history){ 0 };
+	heap_release(heap);
+	*heap = (struct heap){ .mode = mode, .reason = reason, .timeline = timeline };
+}
+
 static void add_timeline(struct heap *heap, const struct profile *profile,
 			 const struct history_scope *scope)
 {
@@ -96,13 +110,15 @@ static void fill_process(struct analysis *a, struct process_row *row, const stru
 	if (options->process_sites)
 		add_timeline(&row->heap, profile,
 			     &(struct history_scope){ .process = id, .selection = selection });
-	memory_analyze(&row->memory, profile, selection, id, &row->heap);
 	row->tracked = row->heap.tracked;
+	if (row->tracked && !span_is_all(&selection->span))
+		withhold_heap(&row->heap, of_the_whole_run);
+	memory_analyze(&row->memory, profile, selection, id, &row->heap);
 	row->reason = row->heap.reason;
 	row->cpu_share = row->cpu.sampled ? FIGURE(row->cpu.share) : FIGURE_ABSENT(a->cpu.reason);
-	row->heap_peak = row->tracked ? row->heap.peak_bytes : FIGURE_ABSENT(row->reason);
-	row->heap_allocations =
-		row->tracked ? FIGURE((double)row->heap.allocations) : FIGURE_ABSENT(row->reason);
+	row->heap_peak = row->heap.tracked ? row->heap.peak_bytes : FIGURE_ABSENT(row->reason);
+	row->heap_allocations = row->heap.tracked ? FIGURE((double)row->heap.allocations)
+						  : FIGURE_ABSENT(row->reason);
 }
 
 static void list_processes(struct analysis *a, const struct profile *profile,
@@ -235,16 +251,6 @@ static void list_busy_sites(struct analysis *a)
 		      by_allocations);
 }
 
-/* A process shares its heap among its threads. */
-static void withhold_heap(struct heap *heap)
-{
-	const char *mode = heap->mode;
-
-	heap_release(heap);
-	heap->mode = mode;
-	heap->reason = "heap figures are of whole processes, not of single threads";
-}
-
 void analysis_init(struct analysis *a, const struct profile *profile,
 		   const struct selection *selection, const struct analysis_options *options)
 {
@@ -258,11 +264,14 @@ void analysis_init(struct analysis *a, const struct profile *profile,
 		&a->heap, profile, &a->places,
 		&(struct heap_scope){ .process = PROFILE_NONE, .processes = selection->processes });
 	if (selection->by_thread)
-		withhold_heap(&a->heap);
+		withhold_heap(&a->heap,
+			      "heap figures are of whole processes, not of single threads");
 	add_timeline(&a->heap, profile,
 		     &(struct history_scope){ .process = PROFILE_NONE,
 					      .selection = selection,
 					      .samples = options->samples });
+	if (!span_is_all(&selection->span))
+		withhold_heap(&a->heap, of_the_whole_run);
 	memory_analyze(&a->memory, profile, selection, PROFILE_NONE, &a->heap);
 	list_leaks(a);
 	list_busy_sites(a);

@@ -266,9 +266,9 @@ static void make_shares(const struct work *w, struct cpu_process *rows, size_t n
 
 static void add_totals(struct work *w)
 {
-	for (size_t i = 0; i < w->profile->nr_totals; i++)
-		if (w->selection->threads[w->profile->totals[i].thread])
-			add_total(w, &w->profile->totals[i]);
+	for (size_t i = 0; i < w->selection->nr_totals; i++)
+		if (w->selection->threads[w->selection->totals[i].thread])
+			add_total(w, &w->selection->totals[i]);
 
 	make_shares(w, w->cpu->processes, w->profile->nr_processes);
 	make_shares(w, w->cpu->threads, w->profile->nr_threads);

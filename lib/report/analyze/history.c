@@ -143,7 +143,7 @@ static size_t add_heaps(struct work *w)
 	size_t nr = 0;
 	struct course course;
 
-	if (!all || w->scope->selection->everything) {
+	if (!all || w->scope->selection->all_threads) {
 		course = course_of_slices(w->profile, w->scope->process);
 		add_slices(w, course);
 		return 1;
@@ -257,10 +257,17 @@ static void fill_cpu(const struct work *w, struct time_slice *slice, size_t i)
 static void make_rows(struct work *w, size_t nr_heaps)
 {
 	struct history *history = w->history;
+	const struct span *span = &w->scope->selection->span;
+	size_t first = 0, end = history->nr;
 
+	if (!span_is_all(span)) {
+		first = cell_of(w, span->from_us);
+		end = cell_of(w, span->to_us - 1) + 1;
+	}
 	history->slices = xcalloc(history->nr, sizeof(history->slices[0]));
-	for (size_t i = 0; i < history->nr; i++) {
-		struct time_slice *slice = &history->slices[i];
+	history->nr = end - first;
+	for (size_t i = first; i < end; i++) {
+		struct time_slice *slice = &history->slices[i - first];
 
 		slice->t_s = (double)(w->first_us + (int64_t)i * w->width_us) / 1e6;
 		slice->duration_s = (double)w->width_us / 1e6;

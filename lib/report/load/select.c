@@ -45,15 +45,15 @@ static void choose(struct selection *selection, const struct profile *profile,
 
 static void compare(struct selection *selection, const struct profile *profile)
 {
-	selection->everything = true;
+	selection->all_threads = true;
 	for (size_t i = 0; i < profile->nr_processes; i++)
 		if (!selection->processes[i])
-			selection->everything = false;
+			selection->all_threads = false;
 
 	for (size_t i = 0; i < profile->nr_threads; i++) {
 		if (selection->threads[i])
 			continue;
-		selection->everything = false;
+		selection->all_threads = false;
 		if (selection->processes[profile->threads[i].process])
 			selection->by_thread = true;
 	}
@@ -107,6 +107,23 @@ static int complain(const struct profile *profile, const struct select_options *
 	return -ENOENT;
 }
 
+static int choose_samples(struct selection *selection, const struct profile *profile,
+			  const struct span *span, struct error *err)
+{
+	int ret = 0;
+
+	selection->span = *span;
+	selection->everything = selection->all_threads && span_is_all(span);
+	selection->totals = profile->totals;
+	selection->nr_totals = profile->nr_totals;
+	if (span_is_all(span))
+		return 0;
+	ret = span_totals(&selection->owned, profile, span, err);
+	selection->totals = selection->owned.at;
+	selection->nr_totals = selection->owned.nr;
+	return ret;
+}
+
 int selection_init(struct selection *selection, const struct profile *profile,
 		   const struct select_options *options, struct error *err)
 {
@@ -119,7 +136,7 @@ int selection_init(struct selection *selection, const struct profile *profile,
 	choose(selection, profile, options);
 	compare(selection, profile);
 	if (any || !is_empty(selection, profile))
-		return 0;
+		return choose_samples(selection, profile, &options->span, err);
 
 	selection_release(selection);
 	return complain(profile, options, err);
@@ -136,5 +153,6 @@ void selection_release(struct selection *selection)
 {
 	free(selection->threads);
 	free(selection->processes);
+	free(selection->owned.at);
 	*selection = (struct selection){ 0 };
 }

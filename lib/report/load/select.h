@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * select - which threads and processes of a profile a report is about.
+ * select - which threads, processes and samples of a profile a report is about.
  *
  *	if (selection_init(&selection, profile, &(struct select_options){ .pid = 42 }, &err) < 0)
  *		return err.code;
@@ -14,18 +14,25 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "report/load/span.h"
 #include "store/reader.h"
 
 struct select_options {
 	const char *comm; /* name of a thread; NULL: any */
 	int pid, tid;	  /* 0: any */
+	struct span span;
 };
 
 struct selection {
 	bool *threads;	 /* by id */
 	bool *processes; /* by id: those with a selected thread */
+	bool all_threads;
+	struct span span;
 	bool everything; /* nothing was left out */
 	bool by_thread;	 /* some threads of a process are in and others are not */
+	const struct profile_total *totals; /* of the samples in the span */
+	size_t nr_totals;
+	struct totals owned; /* where these are not the profile's */
 };
 
 /* The processes to look at for one of them, or for PROFILE_NONE all: ids from .from up to .to. */

@@ -99,7 +99,7 @@ static void print_heap(struct page *page, const struct heap *heap)
 	section_heap_brief(page, heap);
 	if (line.nr_known) {
 		print_line(page, &line, SPARKLINE_MOST, TINT_NONE);
-		if (!heap->peak_time_s.absent)
+		if (heap->tracked && !heap->peak_time_s.absent)
 			mark(page, &line, slice_at(history, heap->peak_time_s.value), "peak");
 	}
 	free(line.numbers);
