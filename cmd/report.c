@@ -247,7 +247,7 @@ static int warn_nameless(const char *path, const struct error *why)
 	return 0;
 }
 
-/* Where the profile cannot be written: for this report only. */
+/* Where the profile cannot be written, or is just being recorded: for this report only. */
 static int resolve_in_copy(struct report **report, const char *path, struct error *err)
 {
 	struct error why = ERROR_INIT;
@@ -272,7 +272,7 @@ static int resolve_names(struct report **report, const char *path, struct error 
 
 	if (ret >= 0)
 		return reopen(report, path, err);
-	if (is_refused_by_system(ret))
+	if (is_refused_by_system(ret) || ret == ERR_BUSY)
 		return resolve_in_copy(report, path, err);
 	return warn_nameless(path, &why);
 }

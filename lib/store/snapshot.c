@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "store/database.h"
+#include "store/place.h"
 
 static int copy_bytes(int to, int from)
 {
@@ -53,6 +54,37 @@ static int copy_both(const char *copy, const char *path, struct error *err)
 	return ret;
 }
 
+static bool is_being_recorded(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool held = fd >= 0 && place_is_held(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return held;
+}
+
+/* As it is between two commits. */
+static int back_up(const char *copy, const char *path, struct error *err)
+{
+	sqlite3 *from = NULL, *to = NULL;
+	sqlite3_backup *backup;
+	int ret = database_open(&from, path, SQLITE_OPEN_READONLY, err);
+
+	if (!ret)
+		ret = database_open(&to, copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
+	if (!ret) {
+		backup = sqlite3_backup_init(to, "main", from, "main");
+		if (backup)
+			sqlite3_backup_step(backup, -1);
+		if (!backup || sqlite3_backup_finish(backup) != SQLITE_OK)
+			ret = database_error(to, path, "copy", err);
+	}
+	sqlite3_close(to);
+	sqlite3_close(from);
+	return ret;
+}
+
 int snapshot_make(char **copy, const char *path, struct error *err)
 {
 	const char *base = getenv("TMPDIR");
@@ -65,7 +97,7 @@ int snapshot_make(char **copy, const char *path, struct error *err)
 		goto out;
 	}
 	*copy = xasprintf("%s/profile", folder);
-	ret = copy_both(*copy, path, err);
+	ret = is_being_recorded(path) ? back_up(*copy, path, err) : copy_both(*copy, path, err);
 	if (ret < 0) {
 		snapshot_remove(*copy);
 		*copy = NULL;

@@ -2,8 +2,8 @@
 /*
  * snapshot - a private copy of a profile, below $TMPDIR, for a reader who would have to write.
  *
- * A profile whose recorder was killed within a commit has to be rolled back before it can be read, one
- * without names gets some first.  A reader must not write to what it reads, and often may not.
+ * A profile whose recorder was killed within a commit has to be rolled back before it can be read,
+ *one without names gets some first.  A reader must not write to what it reads, and often may not.
  *
  *	if (snapshot_make(&copy, "cprof.data", &err) >= 0)
  *		use(copy);
@@ -16,7 +16,8 @@
 
 struct sqlite3;
 
-/* The file, and its journal if that is to be rolled back. */
+/* The file, and its journal if that is to be rolled back; of a recording in progress what is
+ * committed. */
 int snapshot_make(char **copy, const char *path, struct error *err);
 /* Also frees the path.  Whoever has the file open keeps it. */
 void snapshot_remove(char *copy);
