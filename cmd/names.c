@@ -133,6 +133,7 @@ int names_look_up(const char *path, struct names_options *options,
 		.debuginfod_urls = options->servers,
 		.budget_ns = options->budget_ns,
 		.budget_bytes = options->budget_bytes,
+		.leave_signals = options->leave_signals,
 	};
 	int ret = symbolize_file(path, &symbolize_options, err);
 	options->directories.nr--;

@@ -23,7 +23,8 @@ struct names_options {
 	bool no_demangle;
 	const char *servers; /* to fetch debug files from, or NULL */
 	uint64_t budget_ns, budget_bytes;
-	bool quiet; /* no progress; to be set by the command */
+	/* To be set by the command: no progress; see struct symbolize_options. */
+	bool quiet, leave_signals;
 };
 
 /* The input is a struct names_options. */

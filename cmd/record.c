@@ -47,7 +47,7 @@ static const struct argp_option table[] = {
 	{ "pid", 'p', "PID,...", 0, "Attach to running processes, CPU only", 0 },
 	{ "duration", KEY_DURATION, "TIME", 0, "End the recording after so long: 10, 500ms", 0 },
 	{ "delay", KEY_DELAY, "TIME", 0, "Sample only after so long", 0 },
-	{ "no-inherit", KEY_NO_INHERIT, NULL, 0, "Leave out processes it starts", 0 },
+	{ "no-inherit", KEY_NO_INHERIT, NULL, 0, "Do not sample processes it starts", 0 },
 	{ "heap", KEY_HEAP, "MODE", 0, "exact: do not run without; off", 0 },
 	{ "cpu", KEY_CPU, "MODE", 0, "on: do not run without; off", 0 },
 	{ "no-symbols", KEY_NO_SYMBOLS, NULL, 0, "Leave names to cprof symbolize", 0 },
@@ -92,8 +92,8 @@ static uint32_t stack_size_option(struct argp_state *state, const char *value)
 static uint32_t frequency_option(struct argp_state *state, const char *value)
 {
 	if (!strcmp(value, "max"))
-		return RECORD_FREQUENCY_MAX;
-	return (uint32_t)option_unsigned(state, "--frequency", value, 1, RECORD_FREQUENCY_MAX);
+		return RECORD_FREQUENCY_MOST;
+	return (uint32_t)option_unsigned(state, "--frequency", value, 1, 1000000);
 }
 
 static void check(struct argp_state *state, const struct record_options *options)
@@ -228,6 +228,7 @@ static void add_names(struct record *record, struct record_options *options,
 	struct error err = ERROR_INIT;
 
 	options->names.quiet = options->common.quiet;
+	options->names.leave_signals = result->goes_on;
 	if (names_look_up(result->path, &options->names, record_module_fd, record, &err) < 0) {
 		error_prefix(&err, "names are missing");
 		fail(&err);

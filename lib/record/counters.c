@@ -30,7 +30,7 @@ static void put_sampled(const struct counters *counters, uint32_t id,
 				.frequency_hz = sampling->period
 							? 0
 							: sampling_rate_hz(event->type, sampling),
-				.period = sampling->period,
+				.period = sampling_period(event->type, sampling),
 				.precise = id == 0 ? counters->ladder->limits.precise : 0,
 			});
 }

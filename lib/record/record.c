@@ -154,6 +154,17 @@ static void note_sampling(struct record *record, const struct sampling *sampling
 	committer_meta(record->committer, "perf_event_paranoid", xasprintf("%d", facts.paranoid));
 }
 
+static void say_lowered(const struct record *record)
+{
+	const char *lowered = sampler_facts(record->sampler).lowered;
+	struct error error = ERROR_INIT;
+
+	if (!lowered)
+		return;
+	error_set(&error, ERR_UNSUPPORTED, "%s", lowered);
+	say(record, &error);
+}
+
 /* Of the program, or the first one attached to. */
 static pid_t leader_pid(const struct record *record)
 {
@@ -186,6 +197,7 @@ static void open_cpu_side(struct record *record)
 	record->run.user_only = sampler_user_only(record->sampler);
 	tell_substitution(record);
 	note_sampling(record, &sampler.sampling);
+	say_lowered(record);
 }
 
 /* Why the shim cannot be preloaded; NULL: it can. */

@@ -47,8 +47,10 @@ enum record_call_graph {
 
 enum {
 	RECORD_STACK_BYTES_MAX = 63 * 1024,
-	RECORD_FREQUENCY_MAX = 1000000, /* lowered to what the kernel allows */
 };
+
+/* As often as the kernel allows. */
+#define RECORD_FREQUENCY_MOST UINT32_MAX
 
 /* A zeroed struct with arguments and output is the default. */
 struct record_config {
@@ -98,8 +100,9 @@ void record_free(struct record *record);
 void record_outlast(struct record *record, struct record_result *result);
 
 /*
- * For a thread that gets no memory, which is to exit with the status returned.  While a program runs it
- * waits for its end first: what of it is in the file stays.  otherwise: where there is no program.
+ * For a thread that gets no memory, which is to exit with the status returned.  While a program
+ * runs it waits for its end first: what of it is in the file stays.  otherwise: where there is no
+ * program.
  */
 int record_status_without_memory(int otherwise);
 

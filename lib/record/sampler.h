@@ -56,6 +56,8 @@ void sampler_finish(struct sampler *sampler);
 struct sampler_facts {
 	int paranoid;	   /* kernel.perf_event_paranoid */
 	size_t ring_bytes; /* of samples, a CPU */
+	/* That it is not sampled as often as was asked for, and why; NULL: it is. */
+	const char *lowered;
 };
 struct sampler_facts sampler_facts(const struct sampler *sampler);
 

@@ -319,7 +319,11 @@ static void take_signals(struct supervisor *supervisor, sigset_t *before)
 {
 	sigset_t taken;
 
+	supervisor->signals = -1;
 	sigemptyset(&taken);
+	pthread_sigmask(SIG_BLOCK, &taken, before);
+	if (supervisor->job.options->leave_signals)
+		return;
 	sigaddset(&taken, SIGINT);
 	sigaddset(&taken, SIGTERM);
 	sigaddset(&taken, SIGHUP);

@@ -62,6 +62,9 @@ struct symbolize_options {
 	 * without files, lines and inlined calls.  0: a minute, half of the machine's memory.
 	 */
 	uint64_t budget_ns, budget_bytes;
+
+	/* Signals that are blocked stay pending: they are meant for a program that still runs. */
+	bool leave_signals;
 };
 
 /*

@@ -36,7 +36,18 @@ uint32_t sampling_rate_hz(const struct event_type *type, const struct sampling *
 
 	if (type->rate_divisor)
 		rate /= type->rate_divisor;
+	if (event_type_is_clock(type) && rate > SAMPLING_CLOCK_HZ_MAX)
+		rate = SAMPLING_CLOCK_HZ_MAX;
 	return rate ? rate : 1;
+}
+
+uint64_t sampling_period(const struct event_type *type, const struct sampling *sampling)
+{
+	const uint64_t least_ns = 1000000000 / SAMPLING_CLOCK_HZ_MAX;
+
+	if (event_type_is_clock(type) && sampling->period && sampling->period < least_ns)
+		return least_ns;
+	return sampling->period;
 }
 
 static void set_rate(struct perf_event_attr *attr, const struct event_type *type,
@@ -48,7 +59,7 @@ static void set_rate(struct perf_event_attr *attr, const struct event_type *type
 		attr->sample_freq = sampling_rate_hz(type, sampling);
 		return;
 	}
-	attr->sample_period = sampling->period;
+	attr->sample_period = sampling_period(type, sampling);
 	/* With a fixed period and PERF_SAMPLE_PERIOD the kernel samples every single software
 	 * event (perf_swevent_event()). */
 	if (event_type_is_software(type) && !event_type_is_clock(type))
@@ -67,8 +78,8 @@ static void set_call_graph(struct perf_event_attr *attr, const struct sampling *
 		break;
 	case CALL_GRAPH_STACKS:
 		/* The user part of the chain helps where the stack is deeper than the copy. */
-		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |
-				     PERF_SAMPLE_CALLCHAIN;
+		attr->sample_type |=
+			PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | PERF_SAMPLE_CALLCHAIN;
 		attr->sample_regs_user = ARCH_PERF_MASK;
 		attr->sample_stack_user = sampling->stack_bytes;
 		attr->exclude_callchain_kernel = user_only;

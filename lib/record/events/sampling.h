@@ -27,7 +27,15 @@ enum {
 	SAMPLING_WIDE_BYTES =
 		48 * 1024, /* a larger part of the ring gets samples lost under load */
 	SAMPLING_FREQUENCY_HZ = 997,
+	/*
+	 * Of clocks, which are sampled by a timer.  The kernel keeps the interrupts of hardware
+	 * events to a share of the time, but not these: at 100 kHz a program got 2 % of its CPU.
+	 */
+	SAMPLING_CLOCK_HZ_MAX = 20000,
 };
+
+/* As often as the kernel allows (kernel.perf_event_max_sample_rate). */
+#define SAMPLING_HZ_MOST UINT32_MAX
 
 struct sampling {
 	uint32_t frequency_hz; /* used if period is 0 */
@@ -46,6 +54,8 @@ struct sampling_limits {
 	int precise; /* of the leader */
 };
 
+/* Every how many of this event a sample is taken; 0: by frequency. */
+uint64_t sampling_period(const struct event_type *type, const struct sampling *sampling);
 /* How often this event is sampled, if by frequency. */
 uint32_t sampling_rate_hz(const struct event_type *type, const struct sampling *sampling);
 
