@@ -344,7 +344,9 @@ int symbolize_file(const char *path, const struct symbolize_options *options, st
 		.job = { .path = path,
 			 .options = options,
 			 .begin_module = begin_module,
-			 .watch = { begin_fetching, watch_fetching, end_fetching } },
+			 .watch = { .begin = begin_fetching,
+				    .progress = watch_fetching,
+				    .end = end_fetching } },
 		.seconds_per_module = seconds_per_module(options),
 	};
 	struct error result = ERROR_INIT;
