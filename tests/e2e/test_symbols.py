@@ -29,13 +29,15 @@ CLONE = r"(\.(part|constprop|isra|cold|lto_priv|llvm|localalias|\d+))+$"
 # How names may differ from llvm-symbolizer's, which calls a function by some symbol at its start:
 #   clone        llvm shows which part or variant it is: foo.part.0, foo.cold
 #   constructor  llvm shows the symbol of one kind (C1, C2), we what the source has: one for all (C4)
+#   redirected   llvm shows the symbol that a header of libc makes of the function that the source calls: open64
 #   alias        another symbol of the same address
 #   version      llvm shows "@@GLIBC_2.34", or one that is superseded
 #   scope        llvm shows the bare name of what has no linkage name; we what it is in, too
 #   hidden       llvm shows glibc's internal linkage name (__GI_write) of a call that was inlined
 #   no symbol    llvm takes what is neither a function nor in a section of code (gcc's LTO leaves such)
 #   symbol file  without debug information llvm takes the compilation's name for a file
-CLASSES = {"equal", "clone", "constructor", "alias", "version", "scope", "hidden", "nameless", "no symbol", "symbol file"}
+CLASSES = {"equal", "clone", "constructor", "redirected", "alias", "version", "scope", "hidden", "nameless",
+           "no symbol", "symbol file"}
 
 
 def output(*command, **options):
@@ -162,6 +164,8 @@ def classify_name(shown, ours, theirs, outermost, aliases):
         return "alias"
     if f"::{theirs}" in shown or shown.startswith(f"{theirs}("):
         return "scope"
+    if theirs in (f"{ours}64", f"__isoc99_{ours}", f"__isoc23_{ours}"):
+        return "redirected"
     if theirs.startswith("__GI_"):
         return "hidden"
     if outermost and re.fullmatch(r"\w+\.c\.[0-9a-f]{8}", theirs):
