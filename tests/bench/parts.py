@@ -11,6 +11,7 @@ import counting
 import fixed
 import heap
 import sampling
+import symbols
 from results import Column
 
 
@@ -44,4 +45,6 @@ PARTS = (
     Part("fixed", "what it costs to record /bin/true", fixed.COLUMNS, fixed.measure),
     Part("counting", "what it costs to count over many runs, beside perf stat and hyperfine", counting.COLUMNS,
          counting.measure),
+    Part("symbols", "what it costs to look up names, lines and inlined calls of the same addresses", symbols.COLUMNS,
+         symbols.measure),
 )
