@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/suggest.h"
@@ -305,12 +306,23 @@ static int print_to_terminal(const struct report *report, struct arguments *argu
 	return ret;
 }
 
+static bool is_same_file(const char *one, const char *other)
+{
+	struct stat a, b;
+
+	return !stat(one, &a) && !stat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 static int print_to_file(const struct report *report, struct arguments *arguments,
 			 struct error *err)
 {
-	FILE *out = fopen(arguments->output, "we");
+	FILE *out;
 	int ret;
 
+	if (is_same_file(arguments->output, arguments->file))
+		return error_set(err, ERR_USAGE, "not overwritten: %s is the profile itself",
+				 arguments->output);
+	out = fopen(arguments->output, "we");
 	if (!out)
 		return error_errno(err, errno, "%s", arguments->output);
 	arguments->report.columns = terminal_width(out);

@@ -244,6 +244,14 @@ def test_an_output_that_is_no_file_is_said_before_the_program_runs(output, words
     assert not (runner.folder / "ran").exists()
 
 
+def test_a_report_does_not_overwrite_its_profile(record, run):
+    profile = record("true")
+    content = profile.path.read_bytes()
+    result = run("report", "-o", "./cprof.data", profile.path)
+    assert result.returncode == 64 and "the profile itself" in result.stderr
+    assert profile.path.read_bytes() == content
+
+
 def test_an_output_may_be_a_symbolic_link(record, runner):
     (runner.folder / "link").symlink_to("real")
     assert record("true", output="link").report()["complete"]
