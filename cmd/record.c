@@ -22,6 +22,7 @@ static const char doc[] =
 	"  cprof record ./app --size 3             CPU and heap, into cprof.data; the\n"
 	"                                          former one becomes cprof.data.old\n"
 	"  cprof record --heap=off -F 4999 ./app   CPU only, five times as often\n"
+	"  cprof record --duration 10 -p 4711      a process that runs already\n"
 	"\n"
 	"The program keeps its input, output, terminal and signals.  The exit status is\n"
 	"the program's; 125 when cprof failed, 126 when the program cannot be run, 127\n"
@@ -39,7 +40,7 @@ enum {
 
 static const struct argp_option table[] = {
 	{ "output", 'o', "FILE", 0, "Write the profile to FILE (cprof.data)", 0 },
-	{ "frequency", 'F', "HZ", 0, "Sample so often a second of CPU time (997), or max", 0 },
+	{ "frequency", 'F', "HZ", 0, "Samples a second of CPU time (997), or max", 0 },
 	{ "count", 'c', "N", 0, "Sample every N events, not by frequency", 0 },
 	{ "events", 'e', "LIST", 0, "Sample these events; the first one leads", 0 },
 	{ "call-graph", 'g', "HOW", 0, "Find callers by: auto, dwarf, fp, none", 0 },
