@@ -183,6 +183,7 @@ static void tell_refused(const struct memory *memory)
 
 /* --- the thread -------------------------------------------------------------------------------*/
 
+/* took_ns: CPU time. */
 static uint64_t pause_ns(uint64_t elapsed_ns, uint64_t took_ns)
 {
 	uint64_t pause = elapsed_ns / 64;
@@ -206,14 +207,15 @@ static bool rest(const struct memory *memory, uint64_t ns)
 static void *memory_thread(void *context)
 {
 	struct memory *memory = context;
-	uint64_t before, now;
+	uint64_t used_ns, now_ns;
 
 	do {
-		before = clock_now_ns();
+		used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		look_at_all(memory);
-		now = clock_now_ns();
-		push_now_and_then(memory, now);
-	} while (rest(memory, pause_ns(now - memory->start_ns, now - before)));
+		used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - used_ns;
+		now_ns = clock_now_ns();
+		push_now_and_then(memory, now_ns);
+	} while (rest(memory, pause_ns(now_ns - memory->start_ns, used_ns)));
 	return NULL;
 }
 

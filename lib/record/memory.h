@@ -8,7 +8,7 @@
  *
  * A thread of its own reads /proc/PID/status, which anybody may and which costs 15 us whatever the
  * size of the process (smaps_rollup: 5 ms for 800 MB): every 2 ms at first, every 50 ms after some
- * seconds, and never for more than a hundredth of the time, however many processes there are.
+ * seconds, and for at most a hundredth of the time, however many processes there are.
  * What is kept of a process is bounded: of moments close together the one with the most memory.
  */
 #ifndef RECORD_MEMORY_H
