@@ -346,6 +346,8 @@ static const struct {
 	{ "/usr/bin/python3", 5000 },			    /* no PIE */
 	{ "/usr/lib/x86_64-linux-gnu/libx265.so.199", 50 }, /* realigned frames */
 	{ "/proc/self/exe", 100 },
+	{ "/usr/bin/node", 50000 }, /* V8's builtins have none */
+	{ "/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1", 50000 },
 };
 
 ParameterizedTestParameters(cfi_oracle, rows_of_real_files_equal_those_of_libdw)
