@@ -129,6 +129,14 @@ $(O)/programs/%: tests/programs/%.rs
 	$(Q)mkdir -p $(@D)
 	$(Q)MAKEFLAGS= $(RUSTC) -O -C debuginfo=2 -o $@ $< $(program_flags)
 
+# libFuzzer's, see scripts/fuzz.  A line "// FUZZ: ..." of the source says what is fuzzed.
+build/fuzz/%: tests/fuzz/%.c $(lib_srcs)
+	$(call say,FUZZ)
+	$(Q)mkdir -p $(@D)
+	$(Q)clang -std=gnu11 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+		-Wno-everything $(deps_cflags) $(CPPFLAGS) -o $@ $< \
+		$(shell sed -n 's,^// FUZZ: ,,p' $<) $(deps_libs)
+
 # Rewritten only when the flags change, so a new CFLAGS rebuilds and nothing else does.
 $(O)/flags: FORCE
 	$(Q)mkdir -p $(@D)
