@@ -30,6 +30,7 @@ struct arguments {
 
 enum {
 	OPTION_JSON = 1000,
+	OPTION_CSV,
 	OPTION_SORT,
 	OPTION_LIMIT,
 	OPTION_MIN,
@@ -44,6 +45,7 @@ enum {
 
 static const struct argp_option table[] = {
 	{ "json", OPTION_JSON, NULL, 0, "As JSON, with every figure there is", 1 },
+	{ "csv", OPTION_CSV, NULL, 0, "The table of a view as CSV", 1 },
 	{ "output", 'o', "FILE", 0, "Write to FILE", 1 },
 	{ "sort", OPTION_SORT, "KEY", 0, "Order by a column, named as in JSON", 2 },
 	{ "limit", OPTION_LIMIT, "N", 0, "At most N rows, or all", 2 },
@@ -111,6 +113,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
 		return 0;
 	case OPTION_JSON:
 		report->format = REPORT_JSON;
+		return 0;
+	case OPTION_CSV:
+		report->format = REPORT_CSV;
 		return 0;
 	case 'o':
 		arguments->output = value;

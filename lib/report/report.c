@@ -37,6 +37,7 @@ struct job {
 static const struct renderer *const renderers[REPORT_NR_FORMATS] = {
 	[REPORT_TEXT] = &text_renderer,
 	[REPORT_JSON] = &json_renderer,
+	[REPORT_CSV] = &csv_renderer,
 };
 
 const char *const *report_view_names(void)
@@ -203,12 +204,23 @@ static void release_job(struct job *job)
 		regfree(&job->module);
 }
 
+static int check_format(const struct job *job, const struct report_options *options,
+			struct error *err)
+{
+	if (!renderers[options->format]->one_table || !job->view->tables[1].fields)
+		return 0;
+	error_set(err, ERR_USAGE, "the view '%s' is not one table, as CSV is", job->view->name);
+	return error_hint(err, "name one that is: cprof report functions --csv");
+}
+
 int report_print(const struct report *report, const struct report_options *options, FILE *out,
 		 struct error *err)
 {
 	struct job job = { 0 };
 	int ret = find_view(&job, options->view, err);
 
+	if (ret >= 0)
+		ret = check_format(&job, options, err);
 	if (ret >= 0)
 		ret = prepare_shape(&job, options, err);
 	if (ret >= 0)

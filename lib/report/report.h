@@ -25,7 +25,7 @@
 struct profile;
 struct report;
 
-enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_NR_FORMATS };
+enum report_format { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_NR_FORMATS };
 
 #define REPORT_ALL ((size_t)-1)
 
@@ -72,7 +72,8 @@ bool report_lacks_symbols(const struct report *report);
 int report_copy(char **copy, const char *path, struct error *err);
 void report_remove_copy(char *copy);
 
-/* ERR_USAGE for a view, a sort key or a regular expression that is none. */
+/* ERR_USAGE for a view (in CSV, one that is not a single table), a sort key or a regular expression
+ * that is none. */
 int report_print(const struct report *report, const struct report_options *options, FILE *out,
 		 struct error *err);
 

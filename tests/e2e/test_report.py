@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`cprof report`: operands, bad files, formats, and that text and JSON say the same."""
 
+import csv
 import json
 import os
 import pty
@@ -100,6 +101,33 @@ def test_the_help_names_every_view(run):
     help = run("report", "--help").stdout
     assert all(f"\n  {view} " in help for view in VIEWS)
     assert run("report", "bogus").stderr.splitlines()[1] == "cprof: views are: " + ", ".join(VIEWS)
+
+
+# --- CSV ---
+
+@pytest.mark.parametrize("view, keys", [("functions", ("name", "samples", "self")), ("leaks", ("live_bytes",)),
+                                        ("heap", ("at_peak_bytes", "stack")), ("threads", ("tid", "command")),
+                                        ("timeline", ("t_s", "max_live_bytes")), ("quality", ("kind", "detail"))])
+def test_csv_has_the_values_of_json(record, programs, view, keys):
+    def same(text, value):
+        if isinstance(value, list):
+            return text == ";".join(value)
+        return text == str(value) if isinstance(value, str) else float(text or "nan") == pytest.approx(value)
+    profile = record("sh", "-c", f"'{programs / 'heap_sites'}' 3; : 'a \"quoted, word\"'", status=None)
+    result = profile.runner.cprof_run("report", view, "--csv", profile.path)
+    assert result.returncode == 0, result.stderr
+    rows = list(csv.DictReader(result.stdout.splitlines()))
+    document = profile.report(view)[view]
+    expected = document["sites"] if view == "heap" else document
+    assert len(rows) == len(expected)
+    for row, values in zip(rows, expected):
+        for key in keys:
+            assert values[key] is None and row[key] == "" or same(row[key], values[key])
+
+
+def test_the_summary_is_no_csv(record):
+    profile = record("true")
+    fails(profile.runner.cprof_run("report", "--csv", profile.path), 64, "not one table")
 
 
 # --- bad files ---

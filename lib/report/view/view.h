@@ -55,8 +55,9 @@ const struct view *view_find(const char *name);
 struct renderer {
 	void (*render)(const struct view *view, const struct analysis *analysis,
 		       const struct style *style, FILE *out);
+	bool one_table; /* only views that are one */
 };
 
-extern const struct renderer text_renderer, json_renderer;
+extern const struct renderer text_renderer, json_renderer, csv_renderer;
 
 #endif
