@@ -40,6 +40,9 @@ static uint64_t beat_age_ns(const struct wire_control *control)
 
 bool ring_recorder_exists(const struct wire_control *control)
 {
+	/* It has said that it leaves. */
+	if (!atomic_load_explicit(&control->heartbeat_ns, memory_order_relaxed))
+		return false;
 	return beat_age_ns(control) <= LATE_NS || sys_process_exists(control->launcher);
 }
 

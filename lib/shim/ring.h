@@ -41,7 +41,7 @@ bool ring_make_room(struct ring *ring);
 /* After a jump out of the middle of ring_put(). */
 void ring_recover(struct ring *ring);
 
-/* False: its heart has stopped and its process is gone. */
+/* False: it has left, or its heart has stopped and its process is gone. */
 bool ring_recorder_exists(const struct wire_control *control);
 
 /* Adds to a counter that only we write. */

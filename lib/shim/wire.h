@@ -147,7 +147,8 @@ struct wire_control {
 	uint32_t mode;		       /* enum wire_mode */
 	uint32_t ring_log2;	       /* slots of a new ring */
 
-	/* CLOCK_MONOTONIC, stored by the recorder at least every 100 ms, from before the start. */
+	/* CLOCK_MONOTONIC, stored by the recorder at least every 100 ms, from before the start; 0:
+	 * it has left. */
 	_Alignas(64) _Atomic uint64_t heartbeat_ns;
 
 	/* Futex; 1 while the recorder sleeps. */

@@ -121,6 +121,15 @@ Test(shim_ring, a_full_ring_is_given_up_when_the_heart_stops)
 	cr_expect(zero(u64, shared->low));
 }
 
+Test(shim_ring, a_recorder_that_has_left_is_not_waited_for)
+{
+	for (uint32_t i = 0; i < SIZE; i++)
+		cr_assert(put(i));
+	atomic_store(&file.control->heartbeat_ns, 0);
+	cr_expect(not(put(SIZE)));
+	cr_expect(not(ring_recorder_exists(file.control)));
+}
+
 static void *come_back(void *unused)
 {
 	usleep(300000);
