@@ -154,11 +154,11 @@ static void push(struct memory *memory, bool at_last)
 {
 	sort_looks(memory, at_last);
 	for (size_t i = 0; i < memory->moments.nr; i++) {
-		struct moments_taken points = moments_take(&memory->moments.at[i], at_last);
+		struct moments_taken taken = moments_take(&memory->moments.at[i], at_last);
 
-		if (points.nr)
-			aggregate_memory(memory->aggregate, memory->process_of.at[i], points.at,
-					 points.nr, points.whole);
+		if (taken.nr)
+			aggregate_memory(memory->aggregate, memory->process_of.at[i], taken.at,
+					 taken.nr, taken.whole);
 	}
 }
 

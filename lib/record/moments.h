@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * moments - moments of the memory of one process, in bounded space.
+ * moments - how much memory one process had at some moments, in bounded space.
  *
  *	moments_add(&moments, &memory);			// in the order of time
- *	points = moments_take(&moments, at_last);		// those that are new since the last
- *time
+ *	taken = moments_take(&moments, at_last);	// those that are new
  *
  * Of several moments in one stretch of time the one with the most resident memory is kept.  The
  * stretches are short at first; when there are too many, they are doubled.  The last moment is not

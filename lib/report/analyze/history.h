@@ -27,8 +27,8 @@ struct time_slice {
 	struct figure max_live_bytes;
 	struct figure allocations, allocated_bytes;
 	struct figure rss_bytes;
-	struct figure samples,
-		cpu_s; /* seconds on CPU, in several threads more than the slice has */
+	struct figure samples;
+	struct figure cpu_s; /* on CPU: of several threads more than the slice is long */
 };
 
 struct history {
