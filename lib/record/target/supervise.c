@@ -55,13 +55,13 @@ void supervise_end(struct supervisor *supervisor)
 	supervisor->signal_fd = -1;
 }
 
-/* The signal that the program is stopped by; 0: it is not stopped, or that was told already. */
-static int stopped_by(pid_t pid, int and_forget)
+/* The signal that the program is stopped by; 0: it is not stopped, or that was told already.
+ * WNOWAIT as flag: this is no telling. */
+static int stopped_by(pid_t pid, int flag)
 {
 	siginfo_t info = { 0 };
 
-	if (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG | and_forget) < 0 ||
-	    info.si_pid != pid)
+	if (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG | flag) < 0 || info.si_pid != pid)
 		return 0;
 	return info.si_status;
 }
