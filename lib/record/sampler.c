@@ -17,6 +17,7 @@
 #include "record/events/events.h"
 #include "record/events/ladder.h"
 #include "record/events/perf_open.h"
+#include "record/events/rate.h"
 #include "record/feed.h"
 #include "record/samples.h"
 
@@ -69,47 +70,11 @@ static void probe_close(void *context, int fd)
 
 static void tell_lowered(struct sampler *sampler, char *detail)
 {
+	if (!detail)
+		return;
 	aggregate_quality(sampler->config.aggregate, PROFILE_SUBSTITUTED, detail, 1);
 	free(sampler->lowered);
 	sampler->lowered = detail;
-}
-
-/* To what the kernel allows. */
-static void limit_rate(struct sampler *sampler)
-{
-	struct sampling *sampling = &sampler->config.sampling;
-	uint32_t asked = sampling->frequency_hz;
-	uint32_t most = sampler->access.max_rate ? sampler->access.max_rate : SAMPLING_CLOCK_HZ_MAX;
-
-	if (sampling->period || asked <= most)
-		return;
-	sampling->frequency_hz = most;
-	if (asked != SAMPLING_HZ_MOST)
-		tell_lowered(sampler,
-			     xasprintf("%u Hz lowered to %u, kernel.perf_event_max_sample_rate",
-				       asked, most));
-}
-
-/* To what leaves the program some time; done by the attributes. */
-static void tell_clock_limit(struct sampler *sampler, uint32_t asked_hz)
-{
-	const struct event_type *type = sampler->ladder.events[0].type;
-	const struct sampling *sampling = &sampler->config.sampling;
-	uint64_t period = sampling_period(type, sampling);
-	uint32_t rate_hz = sampling_rate_hz(type, sampling);
-
-	if (!event_type_is_clock(type))
-		return;
-	if (period != sampling->period)
-		tell_lowered(sampler,
-			     xasprintf("a sample every %llu ns instead of every %llu: the timer of "
-				       "%s would leave the program no time",
-				       (unsigned long long)period,
-				       (unsigned long long)sampling->period, type->name));
-	else if (!period && rate_hz < asked_hz && asked_hz != SAMPLING_HZ_MOST)
-		tell_lowered(sampler, xasprintf("%u Hz lowered to %u: the timer of %s would leave "
-						"the program no time",
-						asked_hz, rate_hz, type->name));
 }
 
 static void set_polls(struct sampler *sampler)
@@ -151,18 +116,19 @@ static void open_wide(struct sampler *sampler)
 static int open_all(struct sampler *sampler, pid_t pid, struct error *err)
 {
 	struct ladder_probe probe = { probe_open, probe_close, &pid };
-	const struct sampling *sampling = &sampler->config.sampling;
+	struct sampling *sampling = &sampler->config.sampling;
 	uint32_t asked_hz = sampling->frequency_hz;
 	int ret;
 
 	if (sampler->config.attach)
 		pid = sampler->config.attach->at[0].thread;
 	access_read(&sampler->access);
-	limit_rate(sampler);
+	tell_lowered(sampler, rate_limit(sampling, sampler->access.max_rate));
 	ret = ladder_climb(&sampler->ladder, sampler->config.events, sampling, &sampler->access,
 			   &probe, err);
 	if (ret >= 0)
-		tell_clock_limit(sampler, asked_hz);
+		tell_lowered(sampler,
+			     rate_clock_detail(sampling, sampler->ladder.events[0].type, asked_hz));
 	if (ret >= 0)
 		ret = events_open(&sampler->events, pid, &sampler->ladder, sampling,
 				  &sampler->access, err);
