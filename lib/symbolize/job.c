@@ -148,12 +148,14 @@ static void close_means(struct means *means)
 
 /* ------------------------------------------------------------------------------------------- */
 
-static struct source *open_source(struct run *run, const struct profile_module *module)
+static struct source *open_source(struct run *run, const struct group *group)
 {
-	const struct job_limit *limit = limit_of(run->job, module->id);
+	const struct job_limit *limit = limit_of(run->job, group->module->id);
 	struct source_request request = {
 		.profile = run->profile,
-		.module = module,
+		.module = group->module,
+		.addresses = group->at,
+		.nr_addresses = group->nr,
 		.means = &run->means,
 		.no_dwarf = limit && limit->effort == EFFORT_SYMBOLS ? limit->reason : NULL,
 		.functions = &run->functions,
@@ -268,7 +270,7 @@ static void keep_group(struct run *run, const struct group *group)
 static void do_group(struct run *run, const struct group *group)
 {
 	run->functions.module = group->module->id;
-	struct source *source = open_source(run, group->module);
+	struct source *source = open_source(run, group);
 
 	if (!source->has_names && had_names(run, group))
 		keep_group(run, group);

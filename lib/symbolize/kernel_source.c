@@ -10,70 +10,105 @@
 #include <sys/utsname.h>
 
 #include "base/alloc.h"
-#include "base/arena.h"
 #include "symbolize/source.h"
 
 /* kallsyms has no sizes: a function ends where the next symbol starts, but not later than this. */
 enum { FUNCTION_MAX = 1 << 18 };
 
+/* stdio would read 1 KiB at a time; the kernel gives out a page. */
+enum { READ_SIZE = 1 << 16 };
+
+/* The last symbol at or below an address, if it is above the address before that one. */
 struct kernel_symbol {
 	uint64_t start;
-	const char *name;
+	char *name; /* NULL: there is none */
+	size_t room;
 	bool code;
 };
 
 struct kernel {
 	struct source source;
 	struct functions *functions;
-	struct arena text;
-	VEC(struct kernel_symbol) symbols;
-	uint32_t nameless; /* the function that stands for all other addresses */
+	const struct profile_address *const *addresses; /* to be named, ascending */
+	struct kernel_symbol *symbols;			/* one each */
+	size_t nr;
+	uint32_t nameless; /* the function that stands for all that no symbol names */
 };
 
-static int by_start(const void *left, const void *right)
+/* The first of the addresses that is not below this one. */
+static size_t first_from(const struct kernel *kernel, uint64_t address)
 {
-	const struct kernel_symbol *a = left, *b = right;
+	size_t low = 0, high = kernel->nr;
 
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return (int)a->code - (int)b->code; /* code last: it is the one that is found */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (kernel->addresses[middle]->value < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
-/* "ffffffff81000000 T startup_64\t[module]" */
-static void add_line(struct kernel *kernel, char *line)
+static void set_name(struct kernel_symbol *symbol, const char *name)
+{
+	size_t size = strlen(name) + 1;
+
+	if (symbol->room < size) {
+		symbol->room = size > 64 ? size : 64;
+		symbol->name = xreallocarray(symbol->name, symbol->room, 1);
+	}
+	memcpy(symbol->name, name, size);
+}
+
+/* Of symbols with the same start the last one, but rather code. */
+static void offer(struct kernel_symbol *symbol, uint64_t start, bool code, const char *name)
+{
+	if (symbol->name &&
+	    (start < symbol->start || (start == symbol->start && code < symbol->code)))
+		return;
+	symbol->start = start;
+	symbol->code = code;
+	set_name(symbol, name);
+}
+
+/* "ffffffff81000000 T startup_64\t[module]"; false: it has no address. */
+static bool take_line(struct kernel *kernel, char *line)
 {
 	char *rest;
 	uint64_t start = strtoull(line, &rest, 16);
 
 	if (start == 0 || rest[0] != ' ' || !rest[1] || rest[2] != ' ')
-		return;
+		return false;
+	size_t i = first_from(kernel, start);
 	char *name = rest + 3;
+
 	name[strcspn(name, "\t\n")] = '\0';
-	vec_push(&kernel->symbols, (struct kernel_symbol){
-					   .start = start,
-					   .name = arena_strdup(&kernel->text, name),
-					   .code = strchr("tTwW", rest[1]) != NULL,
-				   });
+	if (i < kernel->nr)
+		offer(&kernel->symbols[i], start, strchr("tTwW", rest[1]) != NULL, name);
+	return true;
 }
 
 static int read_symbols(struct kernel *kernel, const char *path, struct error *err)
 {
 	FILE *file = fopen(path, "re");
-	char *line = NULL;
+	char *line = NULL, buffer[READ_SIZE];
 	size_t room = 0;
+	bool any = false;
 
 	if (!file)
 		return error_errno(err, errno, "open %s", path);
+	setvbuf(file, buffer, _IOFBF, sizeof(buffer));
 	while (getline(&line, &room, file) > 0)
-		add_line(kernel, line);
+		any |= take_line(kernel, line);
 	free(line);
 	fclose(file);
-	if (!kernel->symbols.nr)
-		return error_set(err, ERR_REFUSED,
-				 "kernel addresses are hidden (kernel.kptr_restrict, "
-				 "kernel.perf_event_paranoid); root can see them");
-	qsort(kernel->symbols.at, kernel->symbols.nr, sizeof(kernel->symbols.at[0]), by_start);
-	return 0;
+	if (any)
+		return 0;
+	return error_set(err, ERR_REFUSED,
+			 "kernel addresses are hidden (kernel.kptr_restrict, "
+			 "kernel.perf_event_paranoid); root can see them");
 }
 
 /* Seconds since the epoch, or 0. */
@@ -116,8 +151,9 @@ static void kernel_close(struct source *source)
 {
 	struct kernel *kernel = (struct kernel *)source;
 
-	vec_free(&kernel->symbols);
-	arena_release(&kernel->text);
+	for (size_t i = 0; i < kernel->nr; i++)
+		free(kernel->symbols[i].name);
+	free(kernel->symbols);
 	free(kernel);
 }
 
@@ -129,6 +165,9 @@ static struct source *kernel_open(const struct source_request *request)
 	kernel->source.kind = &source_kernel;
 	kernel->source.has_names = true;
 	kernel->functions = request->functions;
+	kernel->addresses = request->addresses;
+	kernel->nr = request->nr_addresses;
+	kernel->symbols = xcalloc(kernel->nr, sizeof(*kernel->symbols));
 	if (check_kernel(&request->profile->run, &err) < 0 ||
 	    read_symbols(kernel, "/proc/kallsyms", &err) < 0) {
 		kernel_close(&kernel->source);
@@ -140,18 +179,13 @@ static struct source *kernel_open(const struct source_request *request)
 
 static const struct kernel_symbol *find(const struct kernel *kernel, uint64_t address)
 {
-	size_t low = 0, high = kernel->symbols.nr;
+	size_t i = first_from(kernel, address);
 
-	while (low < high) { /* the number of symbols that start at or below the address */
-		size_t middle = low + (high - low) / 2;
-
-		if (kernel->symbols.at[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	const struct kernel_symbol *symbol = low ? &kernel->symbols.at[low - 1] : NULL;
-	return symbol && symbol->code && address - symbol->start < FUNCTION_MAX ? symbol : NULL;
+	while (i > 0 && !kernel->symbols[i].name)
+		i--;
+	const struct kernel_symbol *symbol = &kernel->symbols[i];
+	bool found = symbol->name && symbol->code && address - symbol->start < FUNCTION_MAX;
+	return found ? symbol : NULL;
 }
 
 static void kernel_resolve(struct source *source, uint64_t address, struct chain *chain)

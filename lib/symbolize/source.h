@@ -25,6 +25,8 @@
 struct source_request {
 	const struct profile *profile;
 	const struct profile_module *module;
+	const struct profile_address *const *addresses; /* all to be resolved, ascending */
+	size_t nr_addresses;
 	struct means *means;
 	const char *no_dwarf; /* why to read symbol tables only: DWARF crashed before; or NULL */
 	struct functions *functions;
