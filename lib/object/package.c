@@ -6,23 +6,26 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/vec.h"
 
 #define DPKG_INFO "/var/lib/dpkg/info"
 
-enum { LIST_SIZE_MAX = 64 << 20 };
+enum { LIST_READ = 1 << 16, LIST_SIZE_MAX = 64 << 20 };
 
-/* FNV-1a. */
 static uint64_t hash_of(const char *text, size_t length)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = length, word = 0;
 
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-	return hash;
+	for (; length >= sizeof(word); text += sizeof(word), length -= sizeof(word)) {
+		memcpy(&word, text, sizeof(word));
+		hash = map_hash(hash ^ word);
+	}
+	word = 0;
+	memcpy(&word, text, length);
+	return map_hash(hash ^ word);
 }
 
 /* The same file, whether the package says /lib or /usr/lib. */
@@ -33,12 +36,6 @@ static uint64_t path_hash(const char *path, size_t length)
 	return hash_of(path, length);
 }
 
-/* Most paths are documentation and the like. */
-static bool may_have_code(const char *path, size_t length)
-{
-	return !memmem(path, length, "/share/", 7);
-}
-
 static void add_paths(struct packages *packages, const char *text, size_t size, uint32_t name)
 {
 	for (const char *end = text + size, *line = text, *newline; line < end;
@@ -46,56 +43,71 @@ static void add_paths(struct packages *packages, const char *text, size_t size, 
 		newline = memchr(line, '\n', (size_t)(end - line));
 		if (!newline)
 			break;
-		size_t length = (size_t)(newline - line);
-		if (may_have_code(line, length))
-			map_set(&packages->by_path, path_hash(line, length), name);
+		uint64_t *wanted =
+			map_find(&packages->by_path, path_hash(line, (size_t)(newline - line)));
+		if (wanted)
+			*wanted = name + 1;
 	}
 }
 
-static char *read_whole(int folder, const char *name, size_t *size)
+/* Of one list, with room for the next. */
+struct list {
+	VEC(char) text;
+};
+
+static void read_whole(struct list *list, int folder, const char *name)
 {
 	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	char *text = NULL;
+	ssize_t got = 0;
 
-	*size = 0;
-	if (fd >= 0 && !fstat(fd, &st) && st.st_size < LIST_SIZE_MAX) {
-		text = xmalloc((size_t)st.st_size + 1);
-		ssize_t got = read(fd, text, (size_t)st.st_size);
-		*size = got > 0 ? (size_t)got : 0;
-	}
+	list->text.nr = 0;
+	do {
+		list->text.nr += (size_t)got;
+		vec_reserve(&list->text, list->text.nr + LIST_READ);
+		got = read(fd, list->text.at + list->text.nr, LIST_READ);
+	} while (got > 0 && list->text.nr < LIST_SIZE_MAX);
 	if (fd >= 0)
 		close(fd);
-	return text;
 }
 
 /* "libsqlite3-0:amd64.list" is of libsqlite3-0. */
-static void add_list(struct packages *packages, int folder, const char *file)
+static char *package_of(const char *file, const char *suffix)
+{
+	size_t length = strcspn(file, ":");
+
+	return xstrndup(file, length < (size_t)(suffix - file) ? length : (size_t)(suffix - file));
+}
+
+static void add_list(struct packages *packages, struct list *list, int folder, const char *file)
 {
 	const char *suffix = strrchr(file, '.');
-	size_t size;
 
 	if (!suffix || strcmp(suffix, ".list") != 0)
 		return;
-	char *text = read_whole(folder, file, &size);
-	char *name = xstrndup(file, strcspn(file, ":") < (size_t)(suffix - file)
-					    ? strcspn(file, ":")
-					    : (size_t)(suffix - file));
-	add_paths(packages, text, size, intern_add(&packages->names, name));
+	char *name = package_of(file, suffix);
+
+	read_whole(list, folder, file);
+	add_paths(packages, list->text.at, list->text.nr, intern_add(&packages->names, name));
 	free(name);
-	free(text);
 }
 
 static void read_lists(struct packages *packages)
 {
 	DIR *folder = opendir(DPKG_INFO);
 	const struct dirent *entry;
+	struct list list = { 0 };
 
 	packages->read = true;
 	while (folder && (entry = readdir(folder)))
-		add_list(packages, dirfd(folder), entry->d_name);
+		add_list(packages, &list, dirfd(folder), entry->d_name);
+	vec_free(&list.text);
 	if (folder)
 		closedir(folder);
+}
+
+void packages_want(struct packages *packages, const char *path)
+{
+	map_add(&packages->by_path, path_hash(path, strlen(path)), NULL);
 }
 
 const char *packages_find(struct packages *packages, const char *path)
@@ -104,7 +116,7 @@ const char *packages_find(struct packages *packages, const char *path)
 		read_lists(packages);
 
 	const uint64_t *name = map_find(&packages->by_path, path_hash(path, strlen(path)));
-	return name ? intern_text(&packages->names, (uint32_t)*name) : NULL;
+	return name && *name ? intern_text(&packages->names, (uint32_t)*name - 1) : NULL;
 }
 
 void packages_release(struct packages *packages)

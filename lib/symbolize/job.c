@@ -124,6 +124,13 @@ static uint64_t half_of_memory(void)
 	return (uint64_t)sysconf(_SC_PHYS_PAGES) / 2 * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+static void want_packages(struct packages *packages, const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->nr_modules; i++)
+		if (profile->modules[i].path)
+			packages_want(packages, profile->modules[i].path);
+}
+
 static void open_means(struct run *run)
 {
 	const struct symbolize_options *options = run->job->options;
@@ -131,6 +138,7 @@ static void open_means(struct run *run)
 	struct means *means = &run->means;
 
 	means->options = options;
+	want_packages(&means->packages, run->profile);
 	if (options->debuginfod_urls)
 		means->servers =
 			debuginfod_open(options->debuginfod_urls, &watch, &run->no_servers);
