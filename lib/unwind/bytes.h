@@ -62,6 +62,8 @@ static inline struct bytes bytes_of(const struct unwind_block *block, uint64_t a
 	uint64_t offset = address - block->address;
 	bool bad = offset > block->size;
 
+	if (!block->bytes)
+		return (struct bytes){ .bad = true };
 	return (struct bytes){
 		.at = block->bytes + (bad ? block->size : offset),
 		.end = block->bytes + block->size,
