@@ -2,7 +2,7 @@
 """symbols - what it costs to look up names, lines and inlined calls: the same 20,000 addresses of one library.
 
 The loop of libdw (tests/programs/bench_dies.c) reads what nobody can do without: the lines and entries of the units.
-perf without inlined calls names functions only.
+perf without inlined calls names functions only, and so does cprof without a budget.
 """
 
 import os
@@ -12,7 +12,7 @@ import shutil
 import sqlite3
 import subprocess
 
-from measure import Command
+from measure import TIME_LIMIT_S, Command
 from perf_data import write_perf_data
 from profilers import cprof_path
 from results import Column, Group
@@ -86,6 +86,7 @@ def lookups(debug, folder):
     return {
         LOOP: f"{os.path.abspath(dies)} {debug} <addresses",
         "cprof symbolize": f"{cprof_path()} symbolize -q cprof.data",
+        "cprof symbolize, names only": f"{cprof_path()} symbolize -q --symbol-budget=0 cprof.data",
         "llvm-symbolizer": f"llvm-symbolizer --obj={debug} --inlines <addresses",
         "eu-addr2line": f"eu-addr2line -ifC -e {debug} <addresses",
         "addr2line": f"addr2line -ifC -e {debug} <addresses",
@@ -109,6 +110,8 @@ def measure_one(bench, library, debug, nr):
         run = try_run(bench.meter, group, name, Command(command, "/bin/sh", folder, {"PERF_BUILDID_DIR": folder, "DEBUGINFOD_URLS": ""}))
         if run:
             group.add(name, vars(run))
+        elif "status -9" in group.notes[name]:
+            group.refuse(name, f"took longer than {TIME_LIMIT_S} s")
 
     in_turn(group, bench.runs, commands, run_one)
     return group

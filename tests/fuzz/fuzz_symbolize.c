@@ -1,7 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+// SPDX-License-Identifier: MIT
+// FUZZ: lib/base/*.c lib/unwind/*.c lib/object/*.c lib/store/*.c lib/symbolize/*.c
 /*
- * symbolize - an ELF file that is not what it should be: everything that naming addresses reads of
- * one, in this process.
+ * fuzz_symbolize - an ELF file that is not what it should be: everything that naming addresses
+ * reads of one, in this process.
  *
  * libelf and libdw are not built for this and have crashes of their own, for which symbolize_file()
  * has its child; scripts/fuzz tells those from ours.
