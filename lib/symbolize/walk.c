@@ -58,7 +58,7 @@ static const unsigned char *walk_list(struct walk *walk, const Dwarf_Die *first,
 		const unsigned char *end =
 			number == WALK_PAST ? NULL : walk_children(walk, &die, number);
 
-		if (end && !*end && end + 1 < walk->end) {
+		if (end && end + 1 < walk->end && !*end) {
 			if (end[1] == 0)
 				return end + 1;
 			next = (Dwarf_Die){ .addr = (void *)(uintptr_t)(end + 1), .cu = die.cu };
