@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -326,12 +327,30 @@ static int open_path(struct elf_source *elf, struct error *err)
 	return elf->own_fd;
 }
 
-static int descriptor(struct elf_source *elf, const struct symbolize_options *options,
+/* Without a build id only the time tells that the path has another file now. */
+static int check_age(const struct elf_source *elf, const struct profile_run *run, struct error *err)
+{
+	int64_t end_s = (run->start_realtime_us + run->wall_us) / 1000000;
+	struct stat st;
+
+	if (elf->module->kind == PROFILE_MODULE_VDSO || elf->module->build_id ||
+	    !run->start_realtime_us || fstat(elf->own_fd, &st) < 0 || st.st_mtime <= end_s + 1)
+		return 0;
+	return error_set(err, ERR_FORMAT,
+			 "the file was changed after the recording, and it has no build id to tell "
+			 "whether it is the one that ran; link it with --build-id");
+}
+
+static int descriptor(struct elf_source *elf, const struct source_request *request,
 		      struct error *err)
 {
+	const struct symbolize_options *options = request->means->options;
 	int fd = options->open_module ? options->open_module(options->context, elf->module) : -1;
 
-	return fd >= 0 ? fd : open_path(elf, err);
+	if (fd >= 0)
+		return fd;
+	fd = open_path(elf, err);
+	return fd < 0 || check_age(elf, &request->profile->run, err) == 0 ? fd : err->code;
 }
 
 static void read_symbols(struct elf_source *elf)
@@ -369,7 +388,7 @@ static int open_all(struct elf_source *elf, const struct source_request *request
 			elf->module->kind == PROFILE_MODULE_FILE && !spent ? means->servers : NULL,
 		.no_dwarf = request->no_dwarf ? request->no_dwarf : spent,
 	};
-	int fd = descriptor(elf, options, err);
+	int fd = descriptor(elf, request, err);
 	int ret = fd < 0 ? fd : binary_open(&elf->binary, fd, &where, err);
 
 	if (ret < 0)

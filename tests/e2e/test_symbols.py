@@ -492,6 +492,26 @@ def test_plt_entries_are_named_as_objdump_names_them(flags, resolve, need, tmp_p
     assert resolve(app, entries).names() == entries
 
 
+CALLS = """
+void first(void), second(void), third(void);
+void (*pointer(void))(void) { return third; }
+void calls(void) { first(); second(); third(); }
+"""
+
+
+@pytest.mark.parametrize("flags", [[], ["-mbranch-protection=standard", "-Wl,-z,force-bti"], ["-Wl,-z,now"]], ids=" ".join)
+def test_plt_entries_of_aarch64_are_named_as_objdump_names_them(flags, resolve, need, tmp_path):
+    need.tool("aarch64-linux-gnu-gcc")
+    (tmp_path / "calls.c").write_text(CALLS)
+    make("aarch64-linux-gnu-gcc", "-O1", "-shared", "-fPIC", "-nostdlib", "-o", "calls.so", "calls.c", *flags, cwd=tmp_path)
+    library = tmp_path / "calls.so"
+    entries = {int(start, 16): f"{called}@plt" for start, called in re.findall(
+        r"^([0-9a-f]+) <(\w+)@plt>:", output("aarch64-linux-gnu-objdump", "-d", "-j", ".plt", library), re.M)}
+    assert set(entries.values()) >= {"first@plt", "second@plt", "third@plt"}
+    assert resolve(library, [*entries, *(start + 12 for start in entries)]).names() == {
+        **entries, **{start + 12: name for start, name in entries.items()}}
+
+
 # --- where debug information is -----------------------------------------------------------------
 
 def stripped_program(folder, *link):
@@ -544,6 +564,18 @@ def test_debug_information_of_another_build_is_not_used(link, resolve, tmp_path)
     frames = resolve(app, [main])
     assert re.fullmatch(r"app\+0x[0-9a-f]+", frames.names()[main])
     assert "app.debug is of another build" in frames.reason
+
+
+@pytest.mark.parametrize("minutes", [-1, 5])
+def test_a_file_without_a_build_id_that_was_changed_since_is_not_used(minutes, resolve, tmp_path):
+    make("gcc", "-O2", "-g", "-Wl,--build-id=none", "-o", "app", SOURCES / "pages.c", cwd=tmp_path)
+    app, changed = tmp_path / "app", time.time() + 60 * minutes
+    os.utime(app, (changed, changed))
+    frames = resolve(app, [section(app, ".text")[0]])
+    if minutes < 0:
+        assert frames.debug == "full"
+    else:
+        assert frames.debug == "none" and "changed after the recording" in frames.reason
 
 
 @pytest.mark.slow
@@ -841,6 +873,7 @@ def test_damaged_files_cost_their_names_only(program, programs, resolve, runner,
     profile = record("true", options=["--heap=off", "--no-symbols"])
     for seed in range(40):
         (tmp_path / "bad").write_bytes(damaged(data, seed))
+        os.utime(tmp_path / "bad", (0, 0))
         put_addresses(profile.path, str(tmp_path / "bad"), sorted(set(addresses)), "file", "bad")
         result = runner.cprof_run("symbolize", profile.path)
         assert (result.returncode, result.stderr) == (0, ""), seed
