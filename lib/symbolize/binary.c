@@ -10,21 +10,28 @@
 
 enum { COMPRESSED_ZSTD = 2 };
 
-bool binary_has_section(Elf *elf, const char *name)
+/* The section of that name with contents, or NULL. */
+static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *shdr)
 {
 	Elf_Scn *section = NULL;
 	size_t names;
-	GElf_Shdr shdr;
 
 	if (elf_getshdrstrndx(elf, &names) < 0)
-		return false;
+		return NULL;
 	while ((section = elf_nextscn(elf, section))) {
 		const char *has =
-			gelf_getshdr(section, &shdr) ? elf_strptr(elf, names, shdr.sh_name) : NULL;
-		if (has && !strcmp(has, name) && shdr.sh_type != SHT_NOBITS)
-			return true;
+			gelf_getshdr(section, shdr) ? elf_strptr(elf, names, shdr->sh_name) : NULL;
+		if (has && !strcmp(has, name) && shdr->sh_type != SHT_NOBITS)
+			break;
 	}
-	return false;
+	return section;
+}
+
+bool binary_has_section(Elf *elf, const char *name)
+{
+	GElf_Shdr shdr;
+
+	return find_section(elf, name, &shdr) != NULL;
 }
 
 static bool has_dwarf(Elf *elf)
@@ -42,7 +49,7 @@ static int open_file(struct binary *binary, const struct binary_where *where, st
 	    (!binary->file.build_id || strcmp(where->build_id, binary->file.build_id) != 0))
 		return error_set(err, ERR_FORMAT,
 				 "the file is not the one that ran: its build id is another");
-	binary->elf = elf_begin(binary->fd, ELF_C_READ_MMAP, NULL);
+	binary->elf = elf_begin(binary->fd, ELF_C_READ_MMAP_PRIVATE, NULL);
 	if (!binary->elf)
 		return error_set(err, ERR_FORMAT, "not a readable ELF file: %s", elf_errmsg(-1));
 	return 0;
@@ -58,7 +65,8 @@ static void open_separate(struct binary *binary, const struct binary_where *wher
 	};
 
 	if (debuginfo_find(&binary->separate, &query))
-		binary->separate_elf = elf_begin(binary->separate.fd, ELF_C_READ_MMAP, NULL);
+		binary->separate_elf =
+			elf_begin(binary->separate.fd, ELF_C_READ_MMAP_PRIVATE, NULL);
 	binary->fetch_reason = binary->separate.fetch_reason;
 }
 
@@ -103,6 +111,25 @@ static bool is_zstd(Elf *elf)
 	return false;
 }
 
+/* libdw unpacks all that it knows when it opens a file; of this, names have no use. */
+static void hide_unneeded(Elf *elf)
+{
+	static const char *const unneeded[] = {
+		".debug_loc",	   ".debug_loclists", ".debug_frame", ".debug_aranges",
+		".debug_pubnames", ".debug_macinfo",  ".debug_macro",
+	};
+	GElf_Shdr shdr;
+
+	for (size_t i = 0; i < ARRAY_SIZE(unneeded); i++) {
+		Elf_Scn *section = find_section(elf, unneeded[i], &shdr);
+
+		if (!section)
+			continue;
+		shdr.sh_type = SHT_NOBITS;
+		gelf_update_shdr(section, &shdr);
+	}
+}
+
 static void open_dwarf(struct binary *binary, const struct binary_where *where)
 {
 	Elf *elf = has_dwarf(binary->elf) ? binary->elf : binary->separate_elf;
@@ -111,6 +138,7 @@ static void open_dwarf(struct binary *binary, const struct binary_where *where)
 		set_reason(binary, "no debug information", binary->separate.reason);
 	if (!elf || !has_dwarf(elf))
 		return;
+	hide_unneeded(elf);
 	binary->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	if (binary->dwarf)
 		open_shared(binary, where);
