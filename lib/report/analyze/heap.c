@@ -2,7 +2,6 @@
 #include "report/analyze/heap.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/map.h"
@@ -18,7 +17,6 @@ struct work {
 	struct {
 		struct site_work {
 			struct heap_site *site;
-			uint32_t *list;
 			uint64_t lifetime_us, lifetime_blocks;
 		} * at;
 		size_t nr, room;
@@ -179,6 +177,7 @@ static struct heap_site *new_site(const struct work *w, const uint32_t *list, si
 	struct heap_site *site = xcalloc(1, sizeof(*site));
 	const char **names = xcalloc(nr, sizeof(names[0]));
 
+	vec_reserve(&site->frames, nr);
 	for (size_t i = 0; i < nr; i++) {
 		const struct heap_place *place = heap_places_get(w->places, list[i]);
 
@@ -189,9 +188,15 @@ static struct heap_site *new_site(const struct work *w, const uint32_t *list, si
 	return site;
 }
 
-static bool is_list(const struct site_work *site, const uint32_t *list, size_t nr)
+static bool is_list(const struct work *w, const struct heap_site *site, const uint32_t *list,
+		    size_t nr)
 {
-	return site->site->frames.nr == nr && !memcmp(site->list, list, nr * sizeof(list[0]));
+	if (site->frames.nr != nr)
+		return false;
+	for (size_t i = 0; i < nr; i++)
+		if (site->frames.at[i] != heap_places_get(w->places, list[i]))
+			return false;
+	return true;
 }
 
 /* The site with this list.  Lists of equal hash get the next free key. */
@@ -207,12 +212,10 @@ static struct site_work *site_of(struct work *w, const uint32_t *list, size_t nr
 			*index = w->all.nr;
 			site = vec_add(&w->all);
 			site->site = new_site(w, list, nr);
-			site->list = xcalloc(nr, sizeof(list[0]));
-			memcpy(site->list, list, nr * sizeof(list[0]));
 			return site;
 		}
 		site = &w->all.at[*index];
-		if (is_list(site, list, nr))
+		if (is_list(w, site->site, list, nr))
 			return site;
 	}
 }
@@ -254,7 +257,6 @@ static void finish_site(struct work *w, struct site_work *work)
 		site->mean_lifetime_s = FIGURE_ABSENT("none was freed");
 	w->heap->store[w->heap->nr_store++] = site;
 	vec_push(&w->heap->sites, site);
-	free(work->list);
 }
 
 static int by_peak(const void *a, const void *b)
