@@ -789,6 +789,21 @@ def test_an_interrupt_skips_what_is_fetched_and_a_terminal_shows_it(server, reco
     assert "skipped" in Frames(profile).reason
 
 
+def test_asked_to_end_it_leaves_the_profile_as_it_was(server, record, runner, tmp_path):
+    server.stalls = True
+    app, _, main = stripped_program(tmp_path)
+    profile = record("true", options=["--heap=off", "--no-symbols"])
+    put_addresses(profile.path, str(app), [main], "file", "app")
+    with runner.start(runner.cprof, "symbolize", "--debuginfod", profile.path, env=server.env, text=True,
+                      stderr=subprocess.PIPE) as process:
+        wait_until(lambda: server.asked)
+        process.send_signal(signal.SIGTERM)
+        assert "stopped while looking up names" in process.communicate()[1]
+        assert process.returncode == 1
+    assert profile.sql("SELECT count(*) FROM frame") == [(0,)]
+    assert profile.sql("SELECT debug FROM module") == [("not-tried",)]
+
+
 # --- the budget ---------------------------------------------------------------------------------
 
 @pytest.mark.slow

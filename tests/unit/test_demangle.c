@@ -40,6 +40,11 @@ Test(demangle, v0_rust)
 	expect("_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar");
 }
 
+Test(demangle, d)
+{
+	expect("_D4test3funFiZv", "test.fun(int)");
+}
+
 Test(demangle, leaves_other_names_alone)
 {
 	const char *const names[] = { "malloc", "_start", "_Z",	    "_R",  "_ZN",
