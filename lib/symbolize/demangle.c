@@ -25,6 +25,8 @@ char *demangle(const char *symbol)
 {
 	if (!may_be_mangled(symbol))
 		return NULL;
+	if (symbol[0] == '_' && symbol[1] == 'D') /* which DMGL_AUTO leaves out */
+		return dlang_demangle(symbol, DMGL_PARAMS);
 	return cplus_demangle(symbol, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "store/writer.h"
 #include "symbolize/job.h"
 
 /* A module that keeps us busy for longer is made to do so. */
@@ -283,6 +284,15 @@ static bool was_stopped(int status)
 				       WTERMSIG(status) == SIGHUP);
 }
 
+/* A child that was killed within its transaction has left the means to undo it beside the file. */
+static void undo(const char *path)
+{
+	struct writer *writer = NULL;
+
+	if (writer_open_existing(&writer, path, NULL) == 0)
+		writer_close(writer);
+}
+
 enum verdict { FINISHED, AGAIN };
 
 static enum verdict attempt(struct supervisor *supervisor, struct error *err)
@@ -295,6 +305,7 @@ static enum verdict attempt(struct supervisor *supervisor, struct error *err)
 
 	if (told)
 		return FINISHED;
+	undo(supervisor->job.path);
 	if (was_stopped(status))
 		error_set(err, ERR_INTERRUPTED, "stopped while looking up names");
 	else if (supervisor->in_module && lower_effort(supervisor, status))
