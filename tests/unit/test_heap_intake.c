@@ -306,6 +306,51 @@ Test(heap_intake, ends_an_image_that_became_a_program_without_the_shim)
 	tear_down(&s);
 }
 
+Test(heap_intake, gives_free_what_was_claimed_by_who_was_killed_meanwhile)
+{
+	struct setup s = { 0 };
+	_Atomic int32_t *owner;
+	pid_t dead = fork();
+
+	if (!dead)
+		_exit(0);
+	waitpid(dead, NULL, 0);
+	set_up(&s);
+	owner = s.channel.control->owner;
+	atomic_store(&owner[1], dead);
+	atomic_store(&owner[2], getpid());
+	atomic_store(&s.channel.control->segments_used, 3);
+	intake_round(&s.intake);
+	intake_tidy(&s.intake);
+	cr_assert_eq(atomic_load(&owner[0]), getpid());
+	cr_assert_eq(atomic_load(&owner[1]), 0);
+	cr_assert_eq(atomic_load(&owner[2]), getpid(), "it may still come");
+	tear_down(&s);
+}
+
+Test(heap_intake, sees_rings_behind_one_that_is_not_ready)
+{
+	struct setup s = { 0 };
+
+	set_up(&s);
+
+	struct fake_ring *first = fake_ring(&s.image, 8, 1);
+
+	atomic_store(&first->shared->owner, 0); /* its thread is interrupted there */
+
+	struct fake_ring *second = fake_ring(&s.image, 8, 2);
+
+	fake_alloc(second, 0x1000, 10, 0);
+	intake_round(&s.intake);
+	cr_assert_eq(figures(&s, 0).live_bytes, 10);
+
+	atomic_store(&first->shared->owner, 1);
+	fake_alloc(first, 0x2000, 20, 0);
+	intake_round(&s.intake);
+	cr_assert_eq(figures(&s, 0).live_bytes, 30);
+	tear_down(&s);
+}
+
 Test(heap_intake, takes_temporaries_of_a_thread_over_all_its_rings)
 {
 	struct setup s = { 0 };

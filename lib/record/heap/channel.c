@@ -7,6 +7,7 @@
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,18 +17,45 @@
 /* 8192 events, 256 KiB: half of them last 1 ms at four million a second. */
 #define RING_LOG2 13
 
+/* It takes no room on any disk, but the kernel applies `ulimit -f` to its size.  The soft limit is
+ * the program's: as it was, after this. */
+static int set_size(int fd)
+{
+	struct rlimit limit, none;
+	int ret;
+
+	getrlimit(RLIMIT_FSIZE, &limit);
+	none = (struct rlimit){ limit.rlim_max, limit.rlim_max };
+	setrlimit(RLIMIT_FSIZE, &none);
+	ret = ftruncate(fd, (off_t)WIRE_FILE_BYTES) < 0 ? errno : 0;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	return ret;
+}
+
+static int size_error(struct error *err, int error)
+{
+	int ret = error_errno(err, error, "memory to share with the program");
+
+	if (error == EFBIG)
+		error_hint(err, "the hard limit of file sizes is too low: `ulimit -Hf unlimited`, "
+				"as root, lifts it");
+	return ret;
+}
+
 static int make_file(struct error *err)
 {
+	int error;
+
 	int fd = memfd_create(CHANNEL_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd < 0)
 		return error_errno(err, errno, "memory to share with the program: memfd_create");
-	if (ftruncate(fd, (off_t)WIRE_FILE_BYTES) < 0 ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
-		int saved = errno;
-
+	error = set_size(fd);
+	if (!error && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		error = errno;
+	if (error) {
 		close(fd);
-		return error_errno(err, saved, "memory to share with the program");
+		return size_error(err, error);
 	}
 	return fd;
 }
@@ -96,6 +124,15 @@ void *channel_map(const struct channel *channel, uint64_t at, size_t size, int p
 	void *memory = mmap(NULL, size, prot, MAP_SHARED, channel->fd, (off_t)at);
 
 	return memory == MAP_FAILED ? NULL : memory;
+}
+
+bool channel_has_segment(const struct channel *channel, uint32_t segment)
+{
+	uint64_t at = wire_segment_at(segment) + offsetof(struct wire_segment, state);
+	uint32_t state;
+
+	return pread(channel->fd, &state, sizeof(state), (off_t)at) == sizeof(state) &&
+	       state != WIRE_STATE_EMPTY;
 }
 
 void channel_recycle(const struct channel *channel, uint32_t segment)

@@ -15,6 +15,7 @@
 #ifndef RECORD_HEAP_CHANNEL_H
 #define RECORD_HEAP_CHANNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,8 @@ void channel_close(struct channel *channel);
 
 /* Maps a part of the file, PROT_ as for mmap(); NULL if that is refused. */
 void *channel_map(const struct channel *channel, uint64_t at, size_t size, int prot);
+/* Somebody claimed the segment and filled it in.  Cheap where not. */
+bool channel_has_segment(const struct channel *channel, uint32_t segment);
 /* Gives the memory of a segment back and the segment to whoever comes next. */
 void channel_recycle(const struct channel *channel, uint32_t segment);
 

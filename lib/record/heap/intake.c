@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/heap/intake.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -410,9 +412,25 @@ static void find_execs(struct intake *intake)
 		mark_dead(intake, *segment, 0);
 }
 
+/* Who claimed them was killed before it had filled them in. */
+static void free_orphaned_claims(struct intake *intake)
+{
+	struct wire_control *control = intake->channel->control;
+	uint32_t used = atomic_load(&control->segments_used);
+
+	for (uint32_t i = 0; i < used && i < WIRE_SEGMENTS; i++) {
+		int32_t owner = atomic_load(&control->owner[i]);
+
+		if (owner > 0 && !intake->segment_at[i] && kill(owner, 0) < 0 && errno == ESRCH &&
+		    !channel_has_segment(intake->channel, i))
+			channel_recycle(intake->channel, i);
+	}
+}
+
 void intake_tidy(struct intake *intake)
 {
 	find_execs(intake);
+	free_orphaned_claims(intake);
 	forks_forget(&intake->forks, clock_now_ns() - FORGET_NS);
 }
 

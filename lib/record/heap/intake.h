@@ -88,7 +88,8 @@ bool intake_is_blocked(const struct intake *intake);
  * given back when all of theirs are. */
 bool intake_resolve(struct intake *intake);
 
-/* Now and then: ends images that executed a program without our shim, forgets forks that failed. */
+/* Now and then: ends images that executed a program without our shim, forgets forks that failed and
+ * gives free what was claimed by who is dead. */
 void intake_tidy(struct intake *intake);
 
 #endif

@@ -34,7 +34,8 @@ struct segment *segment_open(const struct channel *channel, uint32_t index)
 	segment->channel = channel;
 	segment->index = index;
 	segment->pidfd = -1;
-	if (!map_parts(segment) || atomic_load(&segment->shared->state) == WIRE_STATE_EMPTY) {
+	if (!channel_has_segment(channel, index) || !map_parts(segment) ||
+	    atomic_load(&segment->shared->state) == WIRE_STATE_EMPTY) {
 		segment_close(segment);
 		return NULL;
 	}
@@ -86,12 +87,17 @@ void segment_find_rings(struct segment *segment)
 {
 	uint32_t used = atomic_load(&segment->shared->rings_used);
 
-	while (segment->rings.nr < used && segment->rings.nr < WIRE_RINGS) {
-		struct ring_view *ring =
-			view_ring(segment, &segment->shared->ring[segment->rings.nr]);
+	used = used < WIRE_RINGS ? used : WIRE_RINGS;
+	while (segment->nr_viewed < used && segment->is_viewed[segment->nr_viewed])
+		segment->nr_viewed++;
+	for (uint32_t i = segment->nr_viewed; i < used; i++) {
+		struct ring_view *ring = segment->is_viewed[i]
+						 ? NULL
+						 : view_ring(segment, &segment->shared->ring[i]);
 
 		if (!ring)
-			break;
+			continue;
+		segment->is_viewed[i] = true;
 		vec_push(&segment->rings, ring);
 	}
 }

@@ -50,7 +50,9 @@ struct segment {
 	int pidfd; /* -1: none to be had */
 	struct wire_segment *shared;
 	const char *tables; /* nodes and slots, read-only, from WIRE_NODES_AT on */
-	VEC(struct ring_view *) rings;
+	VEC(struct ring_view *) rings; /* those that are ready, in the order in which they got so */
+	bool is_viewed[WIRE_RINGS];
+	uint32_t nr_viewed; /* of these from the first on */
 	uint32_t modules_seen;
 	bool is_forked;		 /* of a child that goes on with its parent's program */
 	uint64_t start_sequence; /* no event has a number below */
