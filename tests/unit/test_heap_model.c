@@ -550,6 +550,38 @@ Test(heap_model, keeps_what_a_child_has_from_its_parents_apart)
 	heap_model_free(model);
 }
 
+Test(heap_model, forgets_an_image_that_held_nothing_at_the_peak)
+{
+	struct heap_model *model = heap_model_new();
+	uint32_t a = heap_model_image(model), b = heap_model_image(model), site, lane;
+	struct profile_heap_site s;
+	struct profile_heap f;
+
+	site = heap_model_site(model, a);
+	lane = heap_model_lane(model, a);
+	put(model, lane, HEAP_ALLOC, 0x1000, 100, site);
+	cr_assert_not(heap_model_is_settled(model, a), "it lives");
+	heap_model_end(model, a, 0);
+	cr_assert_not(heap_model_is_settled(model, a), "its block is the peak");
+
+	lane = heap_model_lane(model, b);
+	put(model, lane, HEAP_ALLOC, 0x1000, 100, heap_model_site(model, b));
+	cr_assert(heap_model_is_settled(model, a), "that of two equal peaks is the later one");
+	heap_model_retire(model, a);
+	heap_model_figures(model, PROFILE_NONE, &f);
+	cr_assert_eq(f.allocations, 2);
+	cr_assert_eq(f.live_bytes, 200);
+	cr_assert_eq(f.peak_bytes, 100);
+
+	cr_assert_eq(heap_model_image(model), a);
+	cr_assert_eq(heap_model_site(model, a), site);
+	heap_model_site_figures(model, site, &s);
+	cr_assert_eq(s.allocations, 0);
+	heap_model_figures(model, a, &f);
+	cr_assert_eq(f.allocations, 0);
+	heap_model_free(model);
+}
+
 Test(heap_model, takes_a_block_allocated_twice_as_freed_in_between)
 {
 	struct heap_model *model = heap_model_new();

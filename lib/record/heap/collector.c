@@ -23,7 +23,8 @@ struct heap_collector {
 	struct frames *frames;
 	struct intake intake;
 	uint64_t pushed_ns;
-	struct profile_heap tree; /* as last pushed */
+	struct profile_heap tree;    /* as last pushed */
+	struct profile_heap retired; /* what the shims of forgotten images counted */
 	struct heap_totals totals;
 
 	pthread_t thread;
@@ -78,16 +79,24 @@ static void tell_state(struct heap_collector *c, struct image *image)
 	}
 }
 
+static void add_counted(struct profile_heap *to, const struct profile_heap *from)
+{
+	to->stall_us += from->stall_us;
+	to->counted_allocations += from->counted_allocations;
+	to->counted_frees += from->counted_frees;
+	to->counted_bytes += from->counted_bytes;
+}
+
 static void tree_figures(const struct heap_collector *c, struct profile_heap *tree)
 {
 	heap_model_figures(c->model, PROFILE_NONE, tree);
-	for (size_t i = 0; i < c->intake.images.nr; i++) {
-		const struct image *image = c->intake.images.at[i];
+	add_counted(tree, &c->retired);
+	vec_each(&c->intake.images, image)
+	{
+		struct profile_heap counted;
 
-		tree->stall_us += image->stalled_ns / 1000;
-		tree->counted_allocations += image->counted_allocations;
-		tree->counted_frees += image->counted_frees;
-		tree->counted_bytes += image->counted_bytes;
+		image_figures(*image, &counted);
+		add_counted(tree, &counted);
 	}
 }
 
@@ -128,6 +137,46 @@ static void push_images(struct heap_collector *c, bool at_last)
 	c->tree = tree;
 }
 
+static bool is_settled(const struct image *image)
+{
+	return image->told_end && !image->segment && !(image->changed && image->was_tracked) &&
+	       heap_model_is_settled(image->model, image->id);
+}
+
+static void count_image(struct heap_collector *c, const struct image *image)
+{
+	c->totals.images++;
+	c->totals.tracked += image->was_tracked;
+}
+
+static void retire(struct heap_collector *c, struct image *image)
+{
+	struct profile_heap counted;
+
+	image_tell_quality(image, c->frames, c->config.aggregate);
+	image_figures(image, &counted);
+	add_counted(&c->retired, &counted);
+	count_image(c, image);
+	heap_model_retire(c->model, image->id);
+	image_free(image);
+}
+
+/* Ten thousands of short-lived processes are no reason to need more and more memory. */
+static void retire_images(struct heap_collector *c)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->intake.images.nr; i++) {
+		struct image *image = c->intake.images.at[i];
+
+		if (is_settled(image))
+			retire(c, image);
+		else
+			c->intake.images.at[kept++] = image;
+	}
+	c->intake.images.nr = kept;
+}
+
 /* The program does not wait for that. */
 static void resolve(struct heap_collector *c)
 {
@@ -146,6 +195,7 @@ static void push_now_and_then(struct heap_collector *c)
 	intake_tidy(&c->intake);
 	resolve(c);
 	push_images(c, false);
+	retire_images(c);
 }
 
 static void tell_quality(const struct heap_collector *c)
@@ -171,11 +221,7 @@ static void rest(struct heap_collector *c)
 
 static void count_totals(struct heap_collector *c)
 {
-	vec_each(&c->intake.images, image)
-	{
-		c->totals.images++;
-		c->totals.tracked += (*image)->was_tracked;
-	}
+	vec_each(&c->intake.images, image) count_image(c, *image);
 	c->totals.events = c->intake.events;
 	c->totals.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }

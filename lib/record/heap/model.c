@@ -57,7 +57,8 @@ struct heap_model {
 	VEC(struct image *) images;
 	VEC(struct site) sites;
 	VEC(struct lane) lanes;
-	VEC(uint32_t) free_lanes;
+	VEC(uint32_t) free_lanes, free_sites, free_images;
+	struct profile_heap retired; /* sums over the images that are forgotten */
 	struct peak tree;
 	struct timeline timeline; /* of the tree */
 	uint64_t allocations, allocated_bytes;
@@ -80,28 +81,42 @@ static void image_release(struct image *image)
 	image->heritage = NULL;
 }
 
+static void image_free(struct image *image)
+{
+	if (!image)
+		return;
+	image_release(image);
+	timeline_release(&image->timeline);
+	free(image);
+}
+
 void heap_model_free(struct heap_model *model)
 {
 	if (!model)
 		return;
-	vec_each(&model->images, image)
-	{
-		image_release(*image);
-		timeline_release(&(*image)->timeline);
-		free(*image);
-	}
+	vec_each(&model->images, image) image_free(*image);
 	vec_free(&model->images);
 	vec_free(&model->sites);
 	vec_free(&model->lanes);
 	vec_free(&model->free_lanes);
+	vec_free(&model->free_sites);
+	vec_free(&model->free_images);
 	timeline_release(&model->timeline);
 	free(model);
 }
 
 uint32_t heap_model_image(struct heap_model *model)
 {
-	vec_push(&model->images, xcalloc(1, sizeof(struct image)));
-	return (uint32_t)model->images.nr - 1;
+	struct image *image = xcalloc(1, sizeof(*image));
+	uint32_t id = (uint32_t)model->images.nr;
+
+	if (model->free_images.nr) {
+		id = model->free_images.at[--model->free_images.nr];
+		model->images.at[id] = image;
+	} else {
+		vec_push(&model->images, image);
+	}
+	return id;
 }
 
 struct heritage *heap_model_fork(struct heap_model *model, uint32_t id)
@@ -152,14 +167,22 @@ void heap_model_thread(struct heap_model *model, uint32_t lane, int32_t tid, boo
 	model->lanes.at[lane].thread = (uint32_t)*thread;
 }
 
+static uint32_t new_site(struct heap_model *model)
+{
+	if (model->free_sites.nr)
+		return model->free_sites.at[--model->free_sites.nr];
+	vec_add(&model->sites);
+	return (uint32_t)model->sites.nr - 1;
+}
+
 uint32_t heap_model_site(struct heap_model *model, uint32_t image)
 {
-	struct site *site = vec_add(&model->sites);
+	uint32_t id = new_site(model);
 
-	site->image = image;
-	site->older = model->images.at[image]->newest_site;
-	model->images.at[image]->newest_site = (uint32_t)model->sites.nr;
-	return (uint32_t)model->sites.nr - 1;
+	model->sites.at[id] =
+		(struct site){ .image = image, .older = model->images.at[image]->newest_site };
+	model->images.at[image]->newest_site = id + 1;
+	return id;
 }
 
 /* --- events -----------------------------------------------------------------------------------*/
@@ -520,8 +543,9 @@ void heap_model_figures(const struct heap_model *model, uint32_t image,
 		figures_peak(figures, &model->images.at[image]->peak);
 		return;
 	}
-	for (size_t i = 0; i < model->images.nr; i++)
-		figures_add(figures, model->images.at[i]);
+	*figures = model->retired;
+	figures->process = PROFILE_NONE;
+	vec_each(&model->images, each) if (*each) figures_add(figures, *each);
 	figures_peak(figures, &model->tree);
 }
 
@@ -531,6 +555,27 @@ static struct peak_part part_in_tree(const struct heap_model *model, const struc
 
 	return peak_part_at_max(&model->tree, &site->in_tree, ended ? 0 : site->live_bytes,
 				ended ? 0 : site->live_blocks);
+}
+
+bool heap_model_is_settled(const struct heap_model *model, uint32_t image)
+{
+	uint32_t id = model->images.at[image]->ended ? model->images.at[image]->newest_site : 0;
+
+	while (id && !part_in_tree(model, &model->sites.at[id - 1]).blocks)
+		id = model->sites.at[id - 1].older;
+	return !id && model->images.at[image]->ended;
+}
+
+void heap_model_retire(struct heap_model *model, uint32_t id)
+{
+	struct image *image = model->images.at[id];
+
+	figures_add(&model->retired, image);
+	for (uint32_t site = image->newest_site; site; site = model->sites.at[site - 1].older)
+		vec_push(&model->free_sites, site - 1);
+	image_free(image);
+	model->images.at[id] = NULL;
+	vec_push(&model->free_images, id);
 }
 
 void heap_model_site_figures(const struct heap_model *model, uint32_t id,

@@ -80,6 +80,12 @@ uint32_t heap_model_lane(struct heap_model *model, uint32_t image);
  * lanes already. */
 void heap_model_thread(struct heap_model *model, uint32_t lane, int32_t tid, bool fresh);
 
+/* Nothing of the image, which is over, will ever change: it held nothing at the peak of the tree.
+ */
+bool heap_model_is_settled(const struct heap_model *model, uint32_t image);
+/* Forgets such an image and its sites, whose ids are given out again; the tree's figures stay. */
+void heap_model_retire(struct heap_model *model, uint32_t image);
+
 /* A place that allocates. */
 uint32_t heap_model_site(struct heap_model *model, uint32_t image);
 

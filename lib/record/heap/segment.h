@@ -49,7 +49,7 @@ struct segment {
 	int32_t pid;
 	int pidfd; /* -1: none to be had */
 	struct wire_segment *shared;
-	const char *tables; /* nodes and slots, read-only, from WIRE_NODES_AT on */
+	const char *tables;	       /* nodes and slots, read-only, from WIRE_NODES_AT on */
 	VEC(struct ring_view *) rings; /* those that are ready, in the order in which they got so */
 	bool is_viewed[WIRE_RINGS];
 	uint32_t nr_viewed; /* of these from the first on */
