@@ -2,6 +2,7 @@
 """Process trees: forks, execs and ends, and the heap of all processes together."""
 
 import json
+import resource
 import signal
 
 import pytest
@@ -76,3 +77,169 @@ def test_each_image_says_how_it_ended(record):
     assert (script, 0, None) in ends.values() and (script, 1, None) in ends.values(), "true and false"
     assert report["processes"][0]["exit_status"] is None, "that one ended by an exec"
     assert report["processes"][-1]["exit_status"] == 3
+
+
+# --- real trees -------------------------------------------------------------------------------
+
+
+def check_sums(report):
+    """The whole is the sum of the images."""
+    images = [p["heap"] for p in report["processes"] if p["tracked"]]
+    for key in SUMS:
+        assert report["heap"][key] == sum(heap[key] for heap in images), key
+    assert report["heap"]["peak_bytes"] <= sum(heap["peak_bytes"] for heap in images)
+    assert report["heap"]["peak_exact"]
+
+
+@pytest.fixture(params=["root", "nobody"])
+def anybody(request, runner):
+    """Us, and an ordinary user."""
+    return runner if request.param == "root" else request.getfixturevalue("nobody")
+
+
+def test_a_pipeline(anybody):
+    profile = anybody.record("sh", "-c", "seq 1000 | sort -n | tail -n 1; exit 4", status=4)
+    report = profile.report()
+    assert profile.stdout == "1000\n" and spoiled(report) == []
+    for word in ("seq", "sort", "tail"):
+        (process,) = by_command(report, word)
+        assert process["exit_status"] == 0 and process["executed"] and process["tracked"]
+        assert process["parent"] == report["processes"][0]["pid"]
+        assert process["heap"]["allocations"] > 0
+        assert 0 <= process["start_s"] < process["end_s"]
+    check_sums(report)
+
+
+MULTIPROCESSING = """
+import multiprocessing, sys, threading
+def work(n):
+    return sum(len(bytearray(1000)) for i in range(n))
+if __name__ == "__main__":
+    threads = [threading.Thread(target=work, args=(100,)) for i in range(3)]
+    [t.start() for t in threads]
+    with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
+        print(sum(pool.map(work, [10, 20, 30])))
+        pool.close()
+        pool.join()
+    [t.join() for t in threads]
+"""
+
+
+@pytest.mark.parametrize("way", ["fork", "spawn"])
+def test_python_multiprocessing(anybody, way):
+    """As SQL: the document with all of python's stacks is large."""
+    (anybody.folder / "pool.py").write_text(MULTIPROCESSING)
+    profile = anybody.record("/usr/bin/python3", "pool.py", way)
+    assert profile.stdout == "60000\n"
+    assert profile.sql("SELECT * FROM quality WHERE kind IN ('lost', 'bounded', 'untracked')") == []
+    workers = profile.sql("SELECT allocations, exit_status, inherited_bytes, inherited_frees FROM v_process "
+                          "WHERE parent = 0 AND NOT replaced")
+    assert len(workers) >= 2
+    # For spawn's resource tracker nobody waits: how it ended is not known.
+    assert sum(allocations > 0 and status == 0 for allocations, status, _, _ in workers) == 2, workers
+    if way == "fork":
+        assert sum(size > 500000 and frees > 0 for _, _, size, frees in workers) == 2
+    for key in SUMS:
+        (whole,), = profile.sql(f"SELECT {key} FROM heap WHERE process = -1")
+        assert profile.sql(f"SELECT sum({key}) FROM heap WHERE process >= 0") == [(whole,)], key
+
+
+MAKEFILE = """
+objects := $(patsubst %.c,%.o,$(wildcard *.c))
+program: $(objects)
+	$(CC) -o $@ $^
+%.o: %.c
+	$(CC) -O1 -c -o $@ $<
+"""
+
+
+def test_make_builds_the_same_thing(runner, need):
+    need.tool("make")
+    need.file("/usr/bin/cc", "the compiler itself, not a cache of it")
+    builds = []
+    for name in ("plain", "recorded"):
+        folder = runner.folder / name
+        folder.mkdir()
+        (folder / "Makefile").write_text(MAKEFILE)
+        for i in range(3):
+            (folder / f"f{i}.c").write_text(f"int f{i}(int x) {{ return x + {i}; }}\n")
+        (folder / "main.c").write_text("int f0(int), f1(int), f2(int);\n"
+                                       "int main(void) { return f0(f1(f2(0))); }\n")
+        builds.append(folder)
+    assert runner.run("make", "-j2", "CC=/usr/bin/cc", cwd=builds[0]).returncode == 0
+    report = runner.record("make", "-j2", "-C", builds[1], "CC=/usr/bin/cc").report()
+    for path in builds[0].glob("*.o"):
+        assert path.read_bytes() == (builds[1] / path.name).read_bytes()
+    assert spoiled(report) == []
+    assert len(by_command(report, "cc1")) == len(by_command(report, "as")) == 4
+    assert all(p["exit_status"] == 0 for p in report["processes"] if not p["replaced"])
+    check_sums(report)
+
+
+DAEMON = """
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	int done[2];
+	char c;
+	if (pipe(done) < 0 || !malloc(1000))
+		return 1;
+	if (!fork()) {
+		setsid();
+		if (fork())
+			_exit(7);
+		for (int i = 0; i < 100; i++)
+			if (!malloc(100))
+				return 2;
+		return write(done[1], "x", 1) != 1;
+	}
+	return read(done[0], &c, 1) != 1; /* nobody waits for either child */
+}
+"""
+
+
+def test_a_daemon_that_forks_twice(runner, need):
+    need.tool("cc")
+    (runner.folder / "daemon.c").write_text(DAEMON)
+    assert runner.run("cc", "-fno-builtin", "-o", "daemon", "daemon.c").returncode == 0
+    report = runner.record("./daemon").report()
+    program, between, daemon = report["processes"]
+    assert [p["heap"]["allocations"] for p in report["processes"]] == [1, 0, 100]
+    assert [p["heap"]["inherited_bytes"] for p in report["processes"]] == [0, 1000, 1000]
+    assert between["exit_status"] == 7, "as it said itself"
+    assert daemon["executed"] is False and daemon["parent"] in (between["pid"], program["pid"])
+    check_sums(report)
+
+
+def test_a_rust_program_that_spawns(runner, need):
+    need.tool("rustc")
+    (runner.folder / "spawn.rs").write_text("""
+use std::process::Command;
+fn main() {
+    let children: Vec<_> = (0..3).map(|i| Command::new("sh").args(["-c", &format!("exit {}", i)]).spawn().unwrap()).collect();
+    for mut child in children { println!("{}", child.wait().unwrap().code().unwrap()); }
+}""")
+    assert runner.run("rustc", "spawn.rs").returncode == 0
+    profile = runner.record("./spawn")
+    report = profile.report()
+    assert profile.stdout == "0\n1\n2\n" and spoiled(report) == []
+    assert sorted(p["exit_status"] for p in by_command(report, "sh") if p["executed"]) == [0, 1, 2]
+    check_sums(report)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("what", ["fork", "exec"])
+def test_stress_ng(runner, need, what):
+    need.tool("stress-ng")
+    profile = runner.record("stress-ng", f"--{what}", 2, "--timeout", "10s")
+    assert profile.sql("SELECT count(*) FROM process WHERE tracked")[0][0] > 50
+    assert profile.sql("SELECT * FROM quality WHERE kind = 'bounded'") == []
+
+
+def test_a_limit_of_file_sizes_does_not_keep_the_heap_side_out(runner):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50 << 20, resource.RLIM_INFINITY))
+    profile = runner.record("sh", "-c", "ulimit -f", preexec_fn=limit)
+    assert profile.report()["heap"]["tracked"] is True
+    assert profile.stdout == f"{(50 << 20) // 512}\n", "the program's is as it was"
