@@ -4,26 +4,18 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/map.h"
 #include "object/vdso.h"
 #include "symbolize/binary.h"
-#include "symbolize/demangle.h"
-#include "symbolize/die.h"
-#include "symbolize/extents.h"
 #include "symbolize/minidebug.h"
-#include "symbolize/paths.h"
-#include "symbolize/plt.h"
-#include "symbolize/qualify.h"
+#include "symbolize/naming.h"
 #include "symbolize/remedy.h"
 #include "symbolize/source.h"
-#include "symbolize/symtab.h"
 #include "symbolize/units.h"
 
 struct elf_source {
@@ -31,214 +23,24 @@ struct elf_source {
 	const struct profile_module *module;
 	int own_fd; /* to close, or -1 */
 	struct binary binary;
-	struct extents extents;
-	struct symtab symtab;
 	struct minidebug *minidebug;
-	struct plt plt;
+	struct naming naming;
 	struct units units;
-	struct paths paths;
-	struct qualifier qualifier;
-	struct functions *functions;
-	struct map known; /* what names a function (a DIE, a symbol) -> id of the function */
 	VEC(const struct scope *) scopes;
 	struct means *means;
 	size_t nr_left_out;
 	char *reason; /* set when it is asked for */
 };
 
-/* --- names without DWARF ------------------------------------------------------------------- */
-
-/* A name as it is shown: without version. */
-static char *plain_name(const struct symbol *symbol)
-{
-	return xstrndup(symbol->name, symbol_name_length(symbol));
-}
-
-static uint32_t add_symbol(struct elf_source *elf, const struct symbol *symbol)
-{
-	bool added;
-	uint64_t *id = map_add(&elf->known, (uintptr_t)symbol, &added);
-
-	if (added) {
-		char *name = plain_name(symbol);
-		struct function function = { .symbol = name, .start = symbol->start };
-
-		*id = functions_add(elf->functions, &function);
-		free(name);
-	}
-	return (uint32_t)*id;
-}
-
-static uint32_t add_plt_entry(struct elf_source *elf, const struct plt_entry *entry)
-{
-	char *called = elf->functions->no_demangle ? NULL : demangle(entry->name);
-	char *name = xasprintf("%s@plt", called ? called : entry->name);
-	struct function function = { .name = name, .start = entry->start };
-	uint32_t id = functions_add(elf->functions, &function);
-
-	free(called);
-	free(name);
-	return id;
-}
-
-/* Where the code without a name begins: its function, or the gap between functions and symbols. */
-static uint64_t nameless_start(const struct elf_source *elf, uint64_t address)
-{
-	uint64_t gap = symtab_gap_start(&elf->symtab, address);
-	struct extent extent;
-
-	if (extents_find(&elf->extents, address, &extent) || extent.start > gap)
-		return extent.start;
-	return gap;
-}
-
-static uint32_t add_nameless(struct elf_source *elf, uint64_t address)
-{
-	uint64_t start = nameless_start(elf, address);
-	char *name = xasprintf("%s+0x%" PRIx64, elf->module->name, start);
-	struct function function = { .name = name, .nameless = true, .start = start };
-	uint32_t id = functions_add(elf->functions, &function);
-
-	free(name);
-	return id;
-}
-
-static uint32_t add_without_dwarf(struct elf_source *elf, uint64_t address)
-{
-	const struct symbol *symbol = symtab_find(&elf->symtab, address);
-	const struct plt_entry *entry = symbol ? NULL : plt_find(&elf->plt, address);
-
-	if (symbol)
-		return add_symbol(elf, symbol);
-	if (entry)
-		return add_plt_entry(elf, entry);
-	return add_nameless(elf, address);
-}
-
-/* --- names from DWARF ---------------------------------------------------------------------- */
-
-static bool is_mangled(const char *symbol)
-{
-	char *text = symbol ? demangle(symbol) : NULL;
-
-	free(text);
-	return text != NULL;
-}
-
-/*
- * C functions are known by the name they are exported under ("malloc", where DWARF has
- * "__libc_malloc"), and C++ functions without a linkage name by that of their symbol.
- */
-static char *name_by_symbol(const struct elf_source *elf, Dwarf_Die *die, const char *dwarf_name)
-{
-	uint64_t entry;
-	const struct symbol *symbol =
-		die_entry(die, &entry) ? symtab_at(&elf->symtab, entry, dwarf_name) : NULL;
-
-	if (!symbol)
-		return NULL;
-	char *name = plain_name(symbol);
-	name[clone_base_length(name)] = '\0';
-	return name;
-}
-
-/* Takes the name over, if it is one. */
-static bool take_name(struct function *function, char **text, char *name)
-{
-	if (name)
-		function->name = *text = name;
-	return name != NULL;
-}
-
-static char *mangled_only(char *symbol)
-{
-	if (is_mangled(symbol))
-		return symbol;
-	free(symbol);
-	return NULL;
-}
-
-/*
- * Describes it, and if it has no linkage name, finds the next best: the symbol of the instance (may
- * be NULL) with code of its own, or the name with what is around it.  *text is to be freed.
- */
-static void describe(struct elf_source *elf, Dwarf_Die *die, const struct scope *instance,
-		     struct function *function, char **text)
-{
-	Dwarf_Die own = instance ? instance->die : *die;
-	char *symbol;
-
-	*text = NULL;
-	die_describe(die, function, &elf->paths);
-	if (is_mangled(function->symbol))
-		return;
-	symbol = instance ? name_by_symbol(elf, &own, function->name) : NULL;
-	if (own.addr != die->addr)
-		symbol = mangled_only(symbol);
-	if (take_name(function, text, symbol))
-		function->symbol = symbol;
-	else if (!function->symbol && function->name && !elf->functions->no_demangle)
-		take_name(function, text, qualify(&elf->qualifier, die, function->name));
-}
-
-/* False if nothing names it: debug information refers to a file that is missing. */
-static bool add_described(struct elf_source *elf, Dwarf_Die *die, const struct scope *instance,
-			  uint32_t *id)
-{
-	struct function function = { 0 };
-	char *text;
-
-	describe(elf, die, instance, &function, &text);
-	bool named = function.symbol || function.name;
-	if (named)
-		*id = functions_add(elf->functions, &function);
-	free(text);
-	return named;
-}
-
-static bool add_real(struct elf_source *elf, const struct scope *scope, uint64_t address,
-		     uint32_t *id)
-{
-	Dwarf_Die die = scope->die;
-
-	if (!add_described(elf, &die, scope, id))
-		*id = add_without_dwarf(elf, address);
-	return true;
-}
-
-static bool add_inlined(struct elf_source *elf, struct unit *unit, const struct scope *scope,
-			uint32_t *id)
-{
-	Dwarf_Die die = scope->die, origin = die_origin(&die);
-
-	return add_described(elf, &die, unit_instance(unit, &origin), id);
-}
-
-/* All instances of an inlined function share the answer, and all addresses of a real one. */
-static bool function_of(struct elf_source *elf, struct unit *unit, const struct scope *scope,
-			uint64_t address, uint32_t *id)
-{
-	Dwarf_Die die = scope->die;
-	uintptr_t key = (uintptr_t)(scope->inlined ? die_origin(&die).addr : die.addr);
-	uint64_t *known = map_find(&elf->known, key);
-
-	if (known) {
-		*id = (uint32_t)*known;
-		return true;
-	}
-	if (!(scope->inlined ? add_inlined(elf, unit, scope, id)
-			     : add_real(elf, scope, address, id)))
-		return false;
-	map_set(&elf->known, key, *id);
-	return true;
-}
+/* --- addresses ----------------------------------------------------------------------------- */
 
 /* Elsewhere there is padding. */
 static bool is_in_function(const struct elf_source *elf, uint64_t address)
 {
 	struct extent extent;
 
-	return extents_find(&elf->extents, address, &extent) || symtab_find(&elf->symtab, address);
+	return extents_find(&elf->naming.extents, address, &extent) ||
+	       symtab_find(&elf->naming.symtab, address);
 }
 
 static const struct scope *find_scope(const struct elf_source *elf, struct unit *unit,
@@ -268,7 +70,7 @@ static void add_place(struct chain *chain, uint32_t function)
 static void set_line(struct elf_source *elf, struct place *place, const struct unit *unit,
 		     const char *file, uint32_t line)
 {
-	place->file = paths_join(&elf->paths, unit->directory, file);
+	place->file = paths_join(&elf->naming.paths, unit->directory, file);
 	place->line = line;
 }
 
@@ -282,8 +84,8 @@ static void resolve_scopes(struct elf_source *elf, struct unit *unit, uint64_t a
 		const struct scope *scope = elf->scopes.at[i];
 
 		if (scope->inlined && chain->at.nr == 0)
-			add_place(chain, add_without_dwarf(elf, address));
-		if (!function_of(elf, unit, scope, address, &id))
+			add_place(chain, naming_add_address(&elf->naming, address));
+		if (!naming_add_scope(&elf->naming, unit, scope, address, &id))
 			continue;
 		if (scope->inlined)
 			set_line(elf, vec_last(&chain->at), unit, unit_file(unit, scope->call_file),
@@ -304,7 +106,7 @@ static void elf_resolve(struct source *source, uint64_t address, struct chain *c
 	if (unit)
 		resolve_scopes(elf, unit, address, chain);
 	if (chain->at.nr == 0)
-		add_place(chain, add_without_dwarf(elf, address));
+		add_place(chain, naming_add_address(&elf->naming, address));
 	if (unit && unit_line(unit, address, &file, &line))
 		set_line(elf, vec_last(&chain->at), unit, file, line);
 }
@@ -357,14 +159,14 @@ static void read_symbols(struct elf_source *elf)
 {
 	struct binary *binary = &elf->binary;
 
-	extents_read(&elf->extents, binary->fd, &binary->file);
-	symtab_read(&elf->symtab, binary->elf);
+	extents_read(&elf->naming.extents, binary->fd, &binary->file);
+	symtab_read(&elf->naming.symtab, binary->elf);
 	if (binary->separate_elf)
-		symtab_read(&elf->symtab, binary->separate_elf);
+		symtab_read(&elf->naming.symtab, binary->separate_elf);
 	if (binary_has_section(binary->elf, ".gnu_debugdata"))
-		elf->minidebug = minidebug_read(&elf->symtab, binary->fd);
-	symtab_build(&elf->symtab, &elf->extents);
-	plt_read(&elf->plt, binary->elf, &elf->symtab);
+		elf->minidebug = minidebug_read(&elf->naming.symtab, binary->fd);
+	symtab_build(&elf->naming.symtab, &elf->naming.extents);
+	plt_read(&elf->naming.plt, binary->elf, &elf->naming.symtab);
 }
 
 static bool is_stripped(const struct binary *binary)
@@ -404,16 +206,11 @@ static void elf_close(struct source *source)
 	struct elf_source *elf = (struct elf_source *)source;
 
 	units_close(&elf->units);
-	qualifier_release(&elf->qualifier);
-	paths_release(&elf->paths);
-	plt_release(&elf->plt);
-	symtab_release(&elf->symtab);
+	naming_release(&elf->naming);
 	minidebug_close(elf->minidebug);
-	extents_release(&elf->extents);
 	binary_close(&elf->binary);
 	if (elf->own_fd >= 0)
 		close(elf->own_fd);
-	map_release(&elf->known);
 	vec_free(&elf->scopes);
 	free(elf->reason);
 	free(elf);
@@ -426,7 +223,8 @@ static struct source *elf_open(const struct source_request *request)
 
 	elf->source.kind = &source_elf;
 	elf->module = request->module;
-	elf->functions = request->functions;
+	elf->naming.module = elf->module->name;
+	elf->naming.functions = request->functions;
 	elf->means = request->means;
 	elf->own_fd = -1;
 	if (open_all(elf, request, &err) < 0) {
@@ -441,7 +239,7 @@ static enum profile_debug debug_of(const struct elf_source *elf)
 {
 	if (elf->units.at.nr > elf->units.nr_split_missing)
 		return PROFILE_DEBUG_FULL;
-	return elf->symtab.at.nr ? PROFILE_DEBUG_SYMBOLS : PROFILE_DEBUG_NONE;
+	return elf->naming.symtab.at.nr ? PROFILE_DEBUG_SYMBOLS : PROFILE_DEBUG_NONE;
 }
 
 static void elf_describe(struct source *source, struct profile_module *module)
@@ -451,7 +249,7 @@ static void elf_describe(struct source *source, struct profile_module *module)
 		.path = module->path,
 		.binary = &elf->binary,
 		.units = &elf->units,
-		.has_symbols = elf->symtab.at.nr,
+		.has_symbols = elf->naming.symtab.at.nr,
 		.stripped = is_stripped(&elf->binary),
 		.nr_left_out = elf->nr_left_out,
 		.means = elf->means,
