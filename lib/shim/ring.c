@@ -11,6 +11,9 @@
 /* Waits after which a heart that does not beat has stopped for good: ^Z may have stopped the
  * recorder together with us, while the clock went on. */
 #define DOUBTS 20
+/* Waits after which nothing will come: the heart beats, but where we and the recorder are in the
+ * ring does not fit together, since the program wrote over it. */
+#define WAITS 100
 
 void ring_init(struct ring *ring, struct wire_control *control, struct wire_ring *shared,
 	       struct wire_slot *slots)
@@ -116,7 +119,7 @@ bool ring_make_room(struct ring *ring)
 		return true;
 
 	uint64_t start_ns = sys_monotonic_ns();
-	unsigned int doubts = 0;
+	unsigned int doubts = 0, waits = 0;
 	bool alive = true;
 
 	for (;;) {
@@ -124,7 +127,7 @@ bool ring_make_room(struct ring *ring)
 
 		if (extend(ring, pos, tail) || !alive)
 			break;
-		alive = wait_for_tail(ring, tail, &doubts);
+		alive = wait_for_tail(ring, tail, &doubts) && ++waits < WAITS;
 	}
 	ring_count(&ring->shared->stalled_ns, sys_monotonic_ns() - start_ns);
 	return alive || ring->limit != pos;

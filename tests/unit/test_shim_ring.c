@@ -150,6 +150,29 @@ Test(shim_ring, a_recorder_that_was_stopped_with_the_program_is_waited_for)
 	pthread_join(recorder, NULL);
 }
 
+static void *beat_only(void *stop)
+{
+	while (!atomic_load((_Atomic int *)stop)) {
+		atomic_store(&file.control->heartbeat_ns, sys_monotonic_ns());
+		usleep(20000);
+	}
+	return NULL;
+}
+
+Test(shim_ring, that_the_program_wrote_over_is_given_up_though_the_recorder_lives)
+{
+	_Atomic int stop = 0;
+	pthread_t recorder;
+
+	pthread_create(&recorder, NULL, beat_only, &stop);
+	atomic_store(&shared->pos, 12345678);
+	ring.limit = 12345678;
+	cr_expect(not(put(0)));
+	cr_expect(eq(u64, shared->lost, 1));
+	atomic_store(&stop, 1);
+	pthread_join(recorder, NULL);
+}
+
 Test(shim_ring, wakes_a_sleeping_recorder_from_half_full_on)
 {
 	atomic_store(&file.control->sleeping, 1);
