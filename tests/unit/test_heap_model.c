@@ -603,6 +603,7 @@ Test(heap_model, takes_a_block_allocated_twice_as_freed_in_between)
 	cr_assert_eq(f.live_bytes, 30);
 	cr_assert_eq(f.live_blocks, 1);
 	cr_assert_eq(f.peak_bytes, 100);
+	cr_assert_not(f.peak_exact, "the first block may have been gone long before");
 	heap_model_free(model);
 }
 

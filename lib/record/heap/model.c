@@ -514,6 +514,7 @@ static void figures_add(struct profile_heap *figures, const struct image *image)
 	figures->unknown_frees += image->unknown_frees;
 	figures->late_events += image->late;
 	figures->lost_events += image->lost;
+	figures->peak_exact &= !image->late && !image->lost && !image->duplicates;
 	figures->inherited_bytes += image->inherited_bytes;
 	figures->inherited_frees += image->inherited_frees;
 	for (size_t i = 0; i < PROFILE_NR_LIFETIMES; i++) {
@@ -531,13 +532,12 @@ static void figures_peak(struct profile_heap *figures, const struct peak *peak)
 	figures->peak_time_us = figures->allocations
 					? (int64_t)((now ? peak->changed_ns : peak->max_ns) / 1000)
 					: PROFILE_NO_TIME;
-	figures->peak_exact = !figures->late_events && !figures->lost_events;
 }
 
 void heap_model_figures(const struct heap_model *model, uint32_t image,
 			struct profile_heap *figures)
 {
-	*figures = (struct profile_heap){ .process = PROFILE_NONE };
+	*figures = (struct profile_heap){ .process = PROFILE_NONE, .peak_exact = true };
 	if (image != PROFILE_NONE) {
 		figures_add(figures, model->images.at[image]);
 		figures_peak(figures, &model->images.at[image]->peak);
