@@ -6,70 +6,14 @@ code of the recorder: no free of an unknown block, no block handed out twice, no
 no stack whose nodes do not lead to the root.
 """
 
-import json
 import os
 import re
-import shutil
 import subprocess
 
 import pytest
 
-ELIDED, STOP = 0xFFFFFFFE, 0xFFFFFFFF
-STATE_LIVE, STATE_OFF = 1, 2
-REASON_RECORDER_GONE, REASON_SANITIZER, REASON_FOREIGN_MALLOC = 1, 2, 3
-
-
-class Events:
-    """What a run under the shim did."""
-
-    def __init__(self, result, events):
-        self.status, self.stdout, self.stderr = result.returncode, result.stdout, result.stderr
-        self.gaps = events["gaps"]
-        self.user_us, self.events = events["user_us"], events["events"]
-        self.images = events["images"]
-
-    @property
-    def image(self):
-        assert len(self.images) == 1
-        return self.images[0]
-
-    def numbers(self):
-        """The numbers that the program printed of itself."""
-        return [int(word) for word in self.stdout.split()]
-
-
-def sound(image):
-    """What must hold for every image that was tracked to its end."""
-    for wrong in ("unknown_frees", "unknown_reallocs", "duplicates", "out_of_order", "bad_nodes",
-                  "lost", "missed"):
-        assert image[wrong] == 0, (wrong, image["argv"])
-    assert image["state"] == STATE_LIVE and image["reason"] == 0
-    for name in ("allocations", "reallocations", "frees"):
-        assert image["counted_" + name] == image[name]
-    assert image["counted_bytes"] == image["allocated_bytes"]
-
-
-@pytest.fixture
-def shim(cprof):
-    return cprof.parent / "libcprof-heap.so"
-
-
-@pytest.fixture
-def events(runner, programs, shim, tmp_path):
-    """events(program, *arguments): its Events.  options: of heap_events; behind: preloaded too."""
-    def run(*command, options=(), behind="", check=True, **how):
-        out = tmp_path / "events.json"
-        preload = f"{shim}:{behind}" if behind else str(shim)
-        result = runner.run("sh", "-c", 'exec "$@" 3>"$0"', out, programs / "heap_events", *options,
-                            preload, *command, **how)
-        events = Events(result, json.loads(out.read_text()))
-        if check:
-            assert result.returncode == 0, result.stderr
-            assert events.gaps == 0
-            for image in events.images:
-                sound(image)
-        return events
-    return run
+from shim_events import (REASON_FOREIGN_MALLOC, REASON_RECORDER_GONE, STATE_LIVE, STATE_OFF, STOP, build,
+                         events, shim)  # noqa: F401 (fixtures)
 
 
 # --- counts -----------------------------------------------------------------------------------
@@ -264,12 +208,6 @@ def test_a_program_goes_on_without_its_recorder(events, programs):
 
 
 # --- programs that cannot be tracked ----------------------------------------------------------
-
-
-def build(tmp_path, name, source, *options):
-    (tmp_path / f"{name}.c").write_text(source)
-    subprocess.run(["gcc", "-O1", "-fno-builtin", "-o", tmp_path / name, tmp_path / f"{name}.c", *options], check=True)
-    return tmp_path / name
 
 
 def test_a_program_with_its_own_malloc_is_named(events, tmp_path, need):

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: MIT
+"""The shim as a guest: programs that leave it little room run with it as they do without it.
+
+Most run twice, with the shim and alone, and must print the same and end the same; what the shim
+saw is checked event by event (shim_events.py).  tests/README.md has the list that this follows.
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import wait_for
+from shim_events import REASON_NO_RINGS, STATE_OFF, events, shim, sound  # noqa: F401 (fixtures)
+
+LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
+
+
+def shell_status(result):
+    return result.returncode if result.returncode >= 0 else 128 - result.returncode
+
+
+@pytest.fixture
+def guest(events, runner):  # noqa: F811
+    """guest(program, *arguments): its Events, having ended and complained as it does alone."""
+    def run(*command, **options):
+        alone = runner.run(*command)
+        watched = events(*command, check=False, **options)
+        assert (watched.status, watched.stderr) == (shell_status(alone), alone.stderr)
+        watched.alone = alone.stdout
+        return watched
+    return run
+
+
+# --- before and after main() ------------------------------------------------------------------
+
+
+def test_blocks_from_indirect_functions_and_from_before_any_constructor_count(guest, programs):
+    run = guest(programs / "guest_early")
+    assert run.stdout == run.alone == "4\n"
+    sound(run.image)
+    assert run.image["frees"] == 4
+    assert run.image["freed_bytes"] == 100 + 200 + 400 + 800
+
+
+@pytest.mark.parametrize("way, live", [
+    ("return", 1060), ("exit", 1060), ("_exit", 1000), ("quick_exit", 1010),
+    ("abort", 1000), ("kill", 1000), ("segv", 1000), ("trap", 1000),
+])
+def test_blocks_of_exit_handlers_and_destructors_count_however_the_program_ends(guest, programs, way, live):
+    run = guest(programs / "guest_ends", way)
+    sound(run.image)
+    assert run.image["live_bytes"] == live
+
+
+# --- threads ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way, number, threads", [("small", 50, 50), ("alt", 50, 0), ("keys", 50, 50),
+                                                  ("main", 5, 5), ("many", 1000, 1000)],
+                         ids=["on_stacks_of_16_KiB", "on_a_signal_stack_of_8_KiB", "in_destructors_of_their_data",
+                              "after_the_first_one_has_ended", "by_the_thousand"])
+def test_threads_allocate(guest, programs, way, number, threads):
+    run = guest(programs / "guest_threads", way, number)
+    assert run.stdout == run.alone
+    sound(run.image)
+    allocations, frees = run.numbers()
+    # libc allocates for each thread, a buffer for the output, and to load libgcc_s.
+    assert allocations < run.image["allocations"] <= allocations + 20 + 2 * threads
+    assert frees <= run.image["frees"] <= frees + 2 * threads
+
+
+def test_a_thread_is_not_cancelled_inside_the_shim(guest, programs):
+    """It waits for room in rings of 256 events that are read each 5 ms."""
+    run = guest(programs / "guest_threads", "cancel", 60, options=["-r", 8, "-d", 5])
+    sound(run.image)
+    allocations, frees = run.numbers()
+    assert allocations == frees > 1000
+    assert run.image["stalled_ns"] > 0
+    assert allocations < run.image["allocations"] <= allocations + 2 + 60
+
+
+def test_more_threads_than_there_are_rings_are_no_reason_to_fail(guest, programs):
+    run = guest(programs / "guest_threads", "many", 2500)
+    assert run.stdout == run.alone
+    assert (run.image["state"], run.image["reason"]) == (STATE_OFF, REASON_NO_RINGS)
+
+
+# --- descriptors ------------------------------------------------------------------------------
+
+
+def test_no_descriptor_stays_and_closing_all_changes_nothing(record, runner, programs):
+    """It prints which are open, closes them, and allocates in a new thread and a child."""
+    alone = runner.run(programs / "guest_descriptors", close_fds=True)
+    profile = record(programs / "guest_descriptors", options=["--cpu=off"], close_fds=True)
+    assert profile.stdout == alone.stdout == "next 3\n"
+    parent, child = profile.report()["processes"]
+    assert parent["heap"]["frees"] >= 2000 and child["heap"]["frees"] == 1000
+    assert child["tracked"]
+
+
+# --- other allocators -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("library", ["libjemalloc.so.2", "libmimalloc.so.2.0", "libtcmalloc_minimal.so.4"])
+def test_a_preloaded_allocator_stays_in_use(record, runner, need, programs, library):
+    theirs = str(need.file(LIBRARIES / library, "the package that has it is not installed"))
+    sizes = runner.run(programs / "guest_sizes").stdout
+    alone = runner.run(programs / "guest_sizes", env={"LD_PRELOAD": theirs})
+    profile = record(programs / "guest_sizes", options=["--cpu=off"], env={"LD_PRELOAD": theirs})
+    assert profile.stdout == alone.stdout != sizes
+    heap = profile.report()["heap"]
+    assert heap["tracked"] and heap["frees"] == int(profile.stdout.split()[-1])
+
+
+@pytest.mark.parametrize("way", ["deep", "apart"])
+def test_blocks_that_pass_to_and_from_a_malloc_out_of_reach(guest, programs, way):
+    """Frees of unknown blocks and blocks never freed are counted, not believed."""
+    run = guest(programs / "guest_scopes", way, programs / "guest_plugin", 200)
+    image = run.image
+    assert run.stdout == run.alone == "200\n"
+    assert image["lost"] == image["missed"] == image["bad_nodes"] == image["out_of_order"] == 0
+    assert image["unknown_frees"] == (200 if way == "deep" else 0)
+
+
+def test_a_heap_with_blocks_out_of_reach_is_called_bounded(record, programs):
+    profile = record(programs / "guest_scopes", "deep", programs / "guest_plugin", 200, options=["--cpu=off"])
+    bounded = [row["detail"] for row in profile.report()["quality"] if row["kind"] == "bounded"]
+    assert any("never seen allocated" in detail for detail in bounded)
+    assert profile.report()["heap"]["peak_exact"] is False
+
+
+# --- the shared memory ------------------------------------------------------------------------
+
+
+def scribble(runner, programs, seed, rounds=3000):
+    """The program may die of it or be out of its rings; cprof lives, ends and has a file."""
+    result = runner.cprof_run("record", "--cpu=off", "-o", "p", "--", programs / "guest_scribbles", seed, rounds,
+                              timeout=60)
+    assert result.returncode in (0, 128 + signal.SIGSEGV, 128 + signal.SIGBUS), result.stderr
+    assert int(result.stdout) >= 3, "it found the shared memory"
+    report = runner.cprof_run("report", "--json", "p")
+    assert report.returncode == 0, report.stderr
+
+
+@pytest.mark.slow
+def test_a_program_that_scribbles_over_the_shared_memory_does_no_harm(runner, programs):
+    for seed in range(2):
+        scribble(runner, programs, seed)
+
+
+@pytest.mark.long
+def test_programs_that_scribble_over_the_shared_memory_do_no_harm(runner, programs):
+    for seed in range(100, 125):
+        scribble(runner, programs, seed)
+
+
+# --- sudden ends ------------------------------------------------------------------------------
+
+
+def start(runner, folder, script):
+    """A recording of a shell, which writes down its pid first."""
+    folder.mkdir()
+    return runner.start(runner.cprof, "record", "--cpu=off", "--no-symbols", "-o", "p", "--", "sh", "-c",
+                        "echo $$ >pid; " + script, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def contents(path):
+    return path.read_text().strip() if path.exists() else ""
+
+
+def report_of(runner, folder):
+    """That of its profile, whose sums must agree."""
+    result = runner.cprof_run("report", "--json", folder / "p")
+    assert result.returncode == 0, result.stderr
+    report = json.loads(result.stdout)
+    heap = report["heap"]
+    if heap["tracked"]:
+        assert heap["allocated_bytes"] - heap["freed_bytes"] == heap["live_bytes"]
+    return report
+
+
+def kill_program(runner, programs, folder, pause_s):
+    """What it did up to then is in the file, and the file is finished."""
+    process = start(runner, folder, f"exec '{programs}/heap_threads' 2 1000000000 >out")
+    pid = int(wait_for(lambda: contents(folder / "pid")))
+    time.sleep(pause_s)
+    os.kill(pid, signal.SIGKILL)
+    assert process.wait(60) == 128 + signal.SIGKILL
+    report = report_of(runner, folder)
+    assert report["complete"] is True and report["heap"]["allocations"] > 0
+
+
+def kill_cprof(runner, programs, folder, pause_s):
+    """The program goes on to its end; what cprof had written can be read."""
+    process = start(runner, folder, f"'{programs}/heap_threads' 2 100000 >out; echo $? >status")
+    time.sleep(pause_s)
+    process.kill()
+    process.wait()
+    if wait_for(lambda: (folder / "pid").exists(), 0.5):  # otherwise it had not started the program
+        assert wait_for(lambda: contents(folder / "status"), 30) == "0"
+    if (folder / "p").exists() and (folder / "p").stat().st_size:
+        report_of(runner, folder)
+
+
+def at_random_moments(number, kill, runner, programs, folder):
+    moment = random.Random(number)
+    for i in range(number):
+        kill(runner, programs, folder / str(i), moment.random() * 0.4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kill", [kill_program, kill_cprof])
+def test_killed_at_a_random_moment_nothing_hangs_and_the_file_can_be_read(runner, programs, tmp_path, kill):
+    at_random_moments(10, kill, runner, programs, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kill", [kill_program, kill_cprof])
+def test_killed_at_many_random_moments_nothing_hangs_and_the_file_can_be_read(runner, programs, tmp_path, kill):
+    at_random_moments(50, kill, runner, programs, tmp_path)
+
+
+@pytest.mark.slow
+def test_with_cprof_stopped_the_program_goes_on_and_the_loss_is_said(runner, programs, tmp_path):
+    folder = tmp_path / "stopped"
+    process = start(runner, folder, f"'{programs}/heap_threads' 2 300000 >out; echo $? >status")
+    wait_for(lambda: contents(folder / "pid"))
+    process.send_signal(signal.SIGSTOP)
+    assert wait_for(lambda: contents(folder / "status"), 60) == "0"
+    process.send_signal(signal.SIGCONT)
+    assert process.wait(60) == 0
+    report = report_of(runner, folder)
+    assert any(row["kind"] == "untracked" and "did not keep up" in row["detail"] for row in report["quality"])
+    assert report["heap"]["peak_exact"] is not True
