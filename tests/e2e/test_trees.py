@@ -230,9 +230,10 @@ fn main() {
 
 @pytest.mark.long
 @pytest.mark.parametrize("what", ["fork", "exec"])
-def test_stress_ng(runner, need, what):
+def test_stress_ng(nobody, need, what):
+    """As an ordinary user: root may not run its --exec."""
     need.tool("stress-ng")
-    profile = runner.record("stress-ng", f"--{what}", 2, "--timeout", "10s", options=["--no-symbols"])
+    profile = nobody.record("stress-ng", f"--{what}", 2, "--timeout", "10s", options=["--no-symbols"])
     assert profile.sql("SELECT count(*) FROM process")[0][0] > 50
     assert profile.sql("SELECT count(*) FROM process WHERE tracked")[0][0] > 2
     assert profile.sql("SELECT * FROM quality WHERE kind = 'bounded'") == []
