@@ -20,13 +20,22 @@ enum {
 	ARCH_RED_ZONE = 0,
 	ARCH_INSTRUCTION_MIN = 4,
 
-	/* A frame record is { x29, x30 }; where it is in the frame differs, so this is its own
-	 * size seen from the CFA of a frame without locals. */
+	/* A call leaves the return address in x30, and where a function saves that differs: mostly
+	 * in a frame record, { x29, x30 }.  What follows is for a record right below the CFA. */
+	ARCH_RETURN_IS_PUSHED = 0,
 	ARCH_RETURN_AT_CFA = -8,
 
+	ARCH_CODE_BITS = 48, /* of an address of code; above may be its authentication code */
+
+	/* Where the kernel saved sp, seen from the sp of a handler's caller (struct rt_sigframe).
+	 */
+	ARCH_SIGNAL_SP_WORDS = 70,
 	/* struct sigcontext: regs[31], sp, pc. */
 	ARCH_SIGNAL_PC_FROM_SP = 8,
 	ARCH_SIGNAL_FP_FROM_SP = -16,
 };
+
+/* mov x8, #__NR_rt_sigreturn; svc #0: a handler's caller, which has no CFI. */
+#define ARCH_SIGRETURN UINT64_C(0xd4000001d2801168)
 
 #endif

@@ -21,11 +21,18 @@ enum {
 	ARCH_INSTRUCTION_MIN = 1, /* instructions start at multiples of this */
 
 	/* A call pushes the return address: it is at this distance from the CFA. */
+	ARCH_RETURN_IS_PUSHED = 1,
 	ARCH_RETURN_AT_CFA = -8,
 
+	ARCH_CODE_BITS = 64, /* of an address of code */
+
+	ARCH_SIGNAL_SP_WORDS = 20, /* of struct rt_sigframe, behind the return address */
 	/* Where the kernel saved the others, seen from the saved sp (struct sigcontext). */
 	ARCH_SIGNAL_PC_FROM_SP = 8,
 	ARCH_SIGNAL_FP_FROM_SP = -40,
 };
+
+/* mov $__NR_rt_sigreturn, %rax; syscall.  libc's has CFI. */
+#define ARCH_SIGRETURN UINT64_C(0x0f0000000fc0c748)
 
 #endif

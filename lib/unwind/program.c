@@ -33,6 +33,7 @@ enum {
 	DW_CFA_val_offset = 0x14,
 	DW_CFA_val_offset_sf = 0x15,
 	DW_CFA_val_expression = 0x16,
+	DW_CFA_AARCH64_negate_ra_state = 0x2d,
 	DW_CFA_GNU_args_size = 0x2e,
 	DW_CFA_GNU_negative_offset_extended = 0x2f,
 
@@ -333,6 +334,9 @@ static void execute(struct program *program, uint8_t opcode, struct bytes *in)
 	case DW_CFA_GNU_args_size:
 		bytes_uleb(in);
 		return;
+	case DW_CFA_AARCH64_negate_ra_state: /* signed or not, unwind_code() makes it an address */
+		program->damaged |= ARCH_RETURN_IS_PUSHED;
+		return;
 	default:
 		program->damaged = true;
 	}
@@ -402,15 +406,25 @@ static unwind_rule unsupported(enum unwind_unsupported reason)
 	return unwind_rule_make(UNWIND_RULE_UNSUPPORTED, (int32_t)reason, UNWIND_FP_SAME);
 }
 
-static uint32_t fp_slot(struct unwind_place fp)
+/* Of the words below the CFA, those that a rule can name. */
+static bool is_slot(int32_t offset)
 {
+	return offset < 0 && offset % ARCH_WORD == 0 && offset > -ARCH_WORD * UNWIND_FP_AT_FP;
+}
+
+static uint32_t fp_slot(const struct state *state)
+{
+	struct unwind_place fp = state->fp;
+
 	if (fp.kind == UNWIND_PLACE_SAME)
 		return UNWIND_FP_SAME;
 	if (fp.kind == UNWIND_PLACE_FP && !fp.offset)
 		return UNWIND_FP_AT_FP;
-	if (fp.kind == UNWIND_PLACE_CFA && fp.offset < 0 && fp.offset % ARCH_WORD == 0 &&
-	    fp.offset > -ARCH_WORD * UNWIND_FP_AT_FP)
+	if (fp.kind == UNWIND_PLACE_CFA && is_slot(fp.offset))
 		return (uint32_t)(-fp.offset / ARCH_WORD);
+	if (fp.kind == UNWIND_PLACE_CFA && state->cfa.kind == CFA_REGISTER &&
+	    state->cfa.reg == ARCH_DWARF_FP && fp.offset == -state->cfa.offset)
+		return UNWIND_FP_AT_FP;
 	return UNWIND_FP_LOST;
 }
 
@@ -451,18 +465,46 @@ static unwind_rule saved_rule(enum unwind_rule_kind kind, const struct state *st
 
 	if (addend % ARCH_WORD || addend / ARCH_WORD > UNWIND_SMALL_MAX)
 		return unsupported(UNWIND_CFA_OFFSET);
-	return paired(kind, state->cfa.offset, addend / ARCH_WORD, fp_slot(state->fp));
+	return paired(kind, state->cfa.offset, addend / ARCH_WORD, fp_slot(state));
+}
+
+/* Where the return address is saved, as a rule has it; 0: it cannot have that. */
+static uint32_t return_slot(const struct state *state, uint32_t fp)
+{
+	int32_t offset = state->return_address.offset;
+
+	if (fp != UNWIND_FP_SAME && fp != UNWIND_FP_LOST && state->fp.kind == UNWIND_PLACE_CFA &&
+	    offset == state->fp.offset + ARCH_WORD)
+		return UNWIND_RETURN_BY_FP;
+	if (offset < 0 && offset > -ARCH_WORD * UNWIND_RETURN_ALONE && offset % ARCH_WORD == 0)
+		return (uint32_t)(-offset / ARCH_WORD);
+	return 0;
+}
+
+/* The CFA is relative to sp or fp. */
+static unwind_rule frame_rule(enum unwind_rule_kind kind, const struct state *state, uint32_t fp)
+{
+	uint32_t slot;
+
+	if (ARCH_RETURN_IS_PUSHED)
+		return relative(kind, state->cfa.offset, fp);
+	slot = return_slot(state, fp);
+	if (!slot && fp == UNWIND_FP_SAME && is_slot(state->return_address.offset))
+		return paired(kind, state->cfa.offset, UNWIND_RETURN_ALONE,
+			      (uint32_t)(-state->return_address.offset / ARCH_WORD));
+	return slot ? paired(kind, state->cfa.offset, slot, fp)
+		    : unsupported(UNWIND_RETURN_ADDRESS);
 }
 
 static unwind_rule register_rule(const struct state *state)
 {
-	uint32_t fp = fp_slot(state->fp);
+	uint32_t fp = fp_slot(state);
 
 	if (state->cfa.reg == ARCH_DWARF_SP)
-		return relative(UNWIND_RULE_SP, state->cfa.offset, fp);
+		return frame_rule(UNWIND_RULE_SP, state, fp);
 	if (state->cfa.reg == ARCH_DWARF_FP)
-		return relative(UNWIND_RULE_FP, state->cfa.offset, fp);
-	if (state->cfa.reg > UNWIND_SMALL_MAX)
+		return frame_rule(UNWIND_RULE_FP, state, fp);
+	if (state->cfa.reg > UNWIND_SMALL_MAX || !ARCH_RETURN_IS_PUSHED)
 		return unsupported(UNWIND_CFA_REGISTER);
 	return paired(UNWIND_RULE_REGISTER, state->cfa.offset, state->cfa.reg, fp);
 }
@@ -473,7 +515,7 @@ static unwind_rule cfa_rule(const struct state *state)
 	case CFA_REGISTER:
 		return register_rule(state);
 	case CFA_PLT:
-		return unwind_rule_make(UNWIND_RULE_PLT, state->cfa.offset, fp_slot(state->fp));
+		return unwind_rule_make(UNWIND_RULE_PLT, state->cfa.offset, fp_slot(state));
 	case CFA_AT_SP:
 		return saved_rule(UNWIND_RULE_AT_SP, state);
 	case CFA_AT_FP:
@@ -490,10 +532,12 @@ static unwind_rule link_rule(const struct state *state)
 {
 	uint32_t reg = (uint32_t)state->return_address.offset;
 
+	if (state->return_address.kind == UNWIND_PLACE_SAME)
+		reg = 0; /* the only one that it can be */
 	if (state->cfa.kind != CFA_REGISTER || state->cfa.reg != ARCH_DWARF_SP ||
 	    reg > UNWIND_SMALL_MAX)
 		return unsupported(UNWIND_RETURN_ADDRESS);
-	return paired(UNWIND_RULE_LINK, state->cfa.offset, reg, fp_slot(state->fp));
+	return paired(UNWIND_RULE_LINK, state->cfa.offset, reg, fp_slot(state));
 }
 
 static unwind_rule rule_of(const struct program *program)
@@ -508,10 +552,11 @@ static unwind_rule rule_of(const struct program *program)
 		return signal_rule(state);
 	if (state->sp.kind != UNWIND_PLACE_SAME)
 		return unsupported(UNWIND_STACK_POINTER);
-	if (state->return_address.kind == UNWIND_PLACE_REGISTER)
+	if (state->return_address.kind ==
+	    (ARCH_RETURN_IS_PUSHED ? UNWIND_PLACE_REGISTER : UNWIND_PLACE_SAME))
 		return link_rule(state);
 	if (state->return_address.kind != UNWIND_PLACE_CFA ||
-	    state->return_address.offset != ARCH_RETURN_AT_CFA)
+	    (ARCH_RETURN_IS_PUSHED && state->return_address.offset != ARCH_RETURN_AT_CFA))
 		return unsupported(UNWIND_RETURN_ADDRESS);
 	return cfa_rule(state);
 }

@@ -33,6 +33,8 @@ struct unwind_frame {
 	uint64_t pc, sp, fp;
 	bool exact;   /* pc is where the thread was, not a return address */
 	bool fp_lost; /* fp holds nothing of use */
+	bool sp_lost; /* nor does sp, which is further up; where calls push the return address it
+			 is always known */
 };
 
 /* Sets *word to the 8 bytes at address; false if they are not known to be stack. */
@@ -72,6 +74,27 @@ unwind_restore_fp(const struct unwind_frame *frame, unwind_rule rule, uint64_t c
 	return true;
 }
 
+/* An address of code without what authenticates it. */
+static inline uint64_t unwind_code(uint64_t pc)
+{
+	return ARCH_CODE_BITS < 64 ? pc & ((UINT64_C(1) << (ARCH_CODE_BITS & 63)) - 1) : pc;
+}
+
+/* Where the return address is saved. */
+static inline uint64_t unwind_return_at(const struct unwind_frame *frame, unwind_rule rule,
+					uint64_t cfa)
+{
+	uint64_t slot = unwind_rule_fp(rule), words = unwind_rule_small(rule);
+
+	if (ARCH_RETURN_IS_PUSHED)
+		return cfa + ARCH_RETURN_AT_CFA;
+	if (words == UNWIND_RETURN_ALONE)
+		return cfa - ARCH_WORD * (uint64_t)unwind_rule_slot(rule);
+	if (words != UNWIND_RETURN_BY_FP)
+		return cfa - ARCH_WORD * words;
+	return (slot == UNWIND_FP_AT_FP ? frame->fp : cfa - ARCH_WORD * slot) + ARCH_WORD;
+}
+
 /*
  * To the caller, given the CFA.  For whoever knows it by other means: a UNWIND_RULE_REGISTER, by
  * having kept that register.
@@ -84,8 +107,9 @@ unwind_step_to(struct unwind_frame *frame, unwind_rule rule, uint64_t cfa, unwin
 
 	if (cfa <= frame->sp)
 		return UNWIND_END_SP_BACKWARD;
-	if (!read(arg, cfa + ARCH_RETURN_AT_CFA, &caller.pc))
+	if (!read(arg, unwind_return_at(frame, rule, cfa), &caller.pc))
 		return UNWIND_END_BAD_READ;
+	caller.pc = unwind_code(caller.pc);
 	if (!unwind_restore_fp(frame, rule, cfa, &caller, read, arg))
 		return UNWIND_END_BAD_READ;
 	if (!caller.pc)
@@ -103,7 +127,8 @@ static inline enum unwind_end unwind_step_link(struct unwind_frame *frame, unwin
 					       void *arg)
 {
 	int64_t offset = (int64_t)ARCH_WORD * unwind_rule_offset(rule);
-	struct unwind_frame caller = { .pc = return_address, .sp = frame->sp + (uint64_t)offset };
+	struct unwind_frame caller = { .pc = unwind_code(return_address),
+				       .sp = frame->sp + (uint64_t)offset };
 
 	if (offset < 0)
 		return UNWIND_END_SP_BACKWARD;
@@ -156,10 +181,26 @@ static inline enum unwind_end unwind_step_chain(struct unwind_frame *frame, unwi
 		return UNWIND_END_NO_CFI;
 	if (!read(arg, frame->fp, &caller.fp) || !read(arg, frame->fp + ARCH_WORD, &caller.pc))
 		return UNWIND_END_BAD_READ;
+	caller.pc = unwind_code(caller.pc);
+	caller.sp_lost = !ARCH_RETURN_IS_PUSHED;
 	if (!caller.pc)
 		return UNWIND_END_FP_ENDED;
 	*frame = caller;
 	return UNWIND_MORE;
+}
+
+/* The CFA is relative to sp; or, where that is not known, to the frame record that fp points to. */
+static inline __attribute__((always_inline)) enum unwind_end
+unwind_step_sp(struct unwind_frame *frame, unwind_rule rule, unwind_read *read, void *arg)
+{
+	uint32_t slot = unwind_rule_fp(rule);
+	uint64_t distance = (uint64_t)((int64_t)ARCH_WORD * unwind_rule_distance(rule));
+
+	if (ARCH_RETURN_IS_PUSHED || !frame->sp_lost)
+		return unwind_step_to(frame, rule, frame->sp + distance, read, arg);
+	if (frame->fp_lost || slot == UNWIND_FP_SAME || slot >= UNWIND_FP_AT_FP)
+		return UNWIND_END_FP_LOST;
+	return unwind_step_to(frame, rule, frame->fp + ARCH_WORD * (uint64_t)slot, read, arg);
 }
 
 /*
@@ -173,13 +214,14 @@ unwind_step(struct unwind_frame *frame, unwind_rule rule, unwind_read *read, voi
 
 	switch (unwind_rule_kind(rule)) {
 	case UNWIND_RULE_SP:
-		return unwind_step_to(frame, rule, frame->sp + (uint64_t)(ARCH_WORD * operand),
-				      read, arg);
+		return unwind_step_sp(frame, rule, read, arg);
 	case UNWIND_RULE_FP:
 		if (frame->fp_lost)
 			return UNWIND_END_FP_LOST;
-		return unwind_step_to(frame, rule, frame->fp + (uint64_t)(ARCH_WORD * operand),
-				      read, arg);
+		return unwind_step_to(
+			frame, rule,
+			frame->fp + (uint64_t)((int64_t)ARCH_WORD * unwind_rule_distance(rule)),
+			read, arg);
 	case UNWIND_RULE_PLT:
 		return unwind_step_to(frame, rule,
 				      frame->sp + ((int64_t)(frame->pc & 15) >= operand ? 16 : 8),

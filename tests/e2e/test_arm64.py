@@ -38,6 +38,7 @@ PATCHED = {
               "echo -1 >/proc/sys/kernel/perf_event_paranoid",
     "report": "./cprof record -q --heap=off -o /tmp/profile programs/burn 2000; ./cprof report --json /tmp/profile >report",
     "perf_burn": "perf stat -x ';' -o perf_burn -e instructions,cycles programs/burn 2000",
+    "stacks": "./cprof record -q --heap=off -o s.cprof programs/handler 400; ./cprof report --json s.cprof >stacks",
 }
 STOCK = {
     "stat": "./cprof stat --json -o stat programs/burn 20",
@@ -54,7 +55,7 @@ def boot(folder, commands, *options):
     overlay = folder / "overlay"
     subprocess.run([SCRIPTS / "libraries", VM / "sysroot", overlay, BUILT / "cprof"], check=True)
     (folder / "programs").mkdir()
-    for name in ("burn", "pages"):
+    for name in ("burn", "pages", "handler"):
         shutil.copy(BUILT / "programs" / name, folder / "programs")
     gets = [word for name in commands for word in ("-g", f"/t/{name}:{folder}/{name}")]
     if (VM / "perf").exists():
@@ -184,3 +185,11 @@ def test_totals_of_a_recording_are_those_of_perf(patched):
     for name, value in perf_counts(patched, "perf_burn").items():
         assert counters[name]["status"] == "counted"
         assert counters[name]["value"] == pytest.approx(value, rel=0.05), name
+
+
+def test_stacks_are_complete_through_leaf_functions_and_signal_handlers(patched):
+    report = json.loads(patched["stacks"])
+    functions = {function["name"]: function for function in report["cpu"]["functions"]}
+    assert functions["on_alarm"]["total"] > 0.05
+    assert functions["main"]["total"] > 0.9 and functions["_start"]["total"] > 0.9
+    assert report["cpu"]["truncated_stacks"] <= 0.02 * report["cpu"]["samples"]

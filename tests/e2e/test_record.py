@@ -125,6 +125,14 @@ def test_frame_pointers_and_no_stacks_can_be_asked_for(record, programs):
     assert functions_of(kernel.report())["seventy"]["self"] > 0.5
 
 
+def test_stacks_go_through_signal_handlers(record, programs):
+    report = record(programs / "handler", 500, options=CPU_ONLY).report()
+    functions = functions_of(report)
+    assert functions["on_alarm"]["total"] > 0.05
+    assert functions["main"]["total"] > 0.9
+    assert report["cpu"]["truncated_stacks"] <= 0.02 * report["cpu"]["samples"]
+
+
 def test_cfi_that_is_in_debug_frame_only_is_used(record, programs, need):
     sections = subprocess.run([need.tool("readelf"), "-SW", programs / "deep_debug_frame"],
                               stdout=subprocess.PIPE, text=True, check=True).stdout

@@ -2,6 +2,7 @@
 #include "record/stacks/module_cfi.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "arch/arch.h"
 #include "base/log.h"
@@ -152,6 +153,16 @@ void module_cfi_find(struct module_cfi *cfi, uint64_t address, struct unwind_row
 		row->start = gap.start;
 	if (row->end > gap.end)
 		row->end = gap.end;
+}
+
+bool module_cfi_is_sigreturn(const struct module_cfi *cfi, uint64_t address)
+{
+	struct elf_part part = elf_file_rest(&cfi->module->elf, address);
+	uint64_t code = 0;
+
+	return part.size >= sizeof(code) &&
+	       pread(cfi->module->fd, &code, sizeof(code), (off_t)part.offset) == sizeof(code) &&
+	       code == ARCH_SIGRETURN;
 }
 
 /* The image that knows the function. */

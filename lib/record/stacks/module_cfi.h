@@ -38,6 +38,8 @@ size_t module_cfi_bytes(const struct module_cfi *cfi);
 /* As unwind_cfi_find() and unwind_cfi_register(). */
 void module_cfi_find(struct module_cfi *cfi, uint64_t address, struct unwind_row *row);
 struct unwind_place module_cfi_register(struct module_cfi *cfi, uint64_t address, unsigned int reg);
+/* Whether the code at address is what a signal handler returns to; for where it has no CFI. */
+bool module_cfi_is_sigreturn(const struct module_cfi *cfi, uint64_t address);
 /* The start of the function around address; 0: none. */
 uint64_t module_cfi_function(struct module_cfi *cfi, uint64_t address);
 

@@ -104,3 +104,8 @@ uint64_t rules_function(struct rules *rules, const struct module *module, uint64
 {
 	return module_cfi_function(&rules->cfis.at[cfi_of(rules, module)], address);
 }
+
+bool rules_is_sigreturn(struct rules *rules, const struct module *module, uint64_t address)
+{
+	return module_cfi_is_sigreturn(&rules->cfis.at[cfi_of(rules, module)], address);
+}

@@ -70,6 +70,9 @@ static inline unwind_rule rules_at(struct rules *rules, const struct module *mod
 struct unwind_place rules_register(struct rules *rules, const struct module *module,
 				   uint64_t address, unsigned int reg);
 
+/* As module_cfi_is_sigreturn(). */
+bool rules_is_sigreturn(struct rules *rules, const struct module *module, uint64_t address);
+
 /* The start of the function (FDE) around address; 0: no CFI there. */
 uint64_t rules_function(struct rules *rules, const struct module *module, uint64_t address);
 

@@ -95,6 +95,19 @@ static const struct mapping *find_mapping(struct walk *walk, uint64_t pc)
 	return walk->mapping;
 }
 
+/* Of where there is CFI, that says where the kernel saved the registers. */
+static bool is_sigreturn(struct walk *walk, const struct stack_frame *frame)
+{
+	return !ARCH_RETURN_IS_PUSHED && frame->module->kind == MODULE_VDSO &&
+	       rules_is_sigreturn(&walk->stacks->rules, frame->module, frame->address);
+}
+
+/* The numbered ones are in their order, sp behind them. */
+static uint64_t interrupted_register(uint64_t sp, unsigned int reg)
+{
+	return sp + ARCH_WORD * (uint64_t)(ARCH_SIGNAL_SP_WORDS - ARCH_DWARF_SP + (int)reg);
+}
+
 /*
  * The value that a register of the frame outside `inner` had, given the one it had in `inner`: most
  * functions leave it alone or have saved it on the stack.
@@ -102,6 +115,9 @@ static const struct mapping *find_mapping(struct walk *walk, uint64_t pc)
 static bool restore_register(struct walk *walk, const struct walked *inner, unsigned int reg,
 			     uint64_t *value)
 {
+	if (is_sigreturn(walk, &inner->frame))
+		return words_read(&walk->words, interrupted_register(inner->sp, reg), value);
+
 	struct unwind_place place = rules_register(&walk->stacks->rules, inner->frame.module,
 						   inner->frame.address, reg);
 	uint64_t sp = inner->sp, fp = inner->fp, cfa = inner[1].sp;
@@ -141,7 +157,9 @@ static enum unwind_end step_by_register(struct walk *walk, unwind_rule rule, boo
 	uint64_t value;
 
 	walk->stack->unsupported = is_link ? UNWIND_RETURN_ADDRESS : UNWIND_CFA_REGISTER;
-	if (!find_register(walk, unwind_rule_small(rule), &value))
+	if ((is_link && !walk->frame.exact) || /* it made a call, which took the register */
+	    !find_register(walk, is_link ? unwind_rule_link(rule) : unwind_rule_small(rule),
+			   &value))
 		return UNWIND_END_UNSUPPORTED;
 	if (is_link)
 		return unwind_step_link(&walk->frame, rule, value, words_read, &walk->words);
@@ -176,6 +194,31 @@ HOT enum unwind_end step(struct walk *walk)
 	return unwind_step(&walk->frame, unwind_rule_or_chain(rule), words_read, &walk->words);
 }
 
+/* Whether fp points to the record of the function that runs, not to that of its caller. */
+static bool has_record(struct walk *walk, uint64_t link)
+{
+	uint64_t word;
+
+	return words_read(&walk->words, walk->frame.fp + ARCH_WORD, &word) && word == link;
+}
+
+/*
+ * Where calls leave the return address in a register the vDSO has no CFI.  Its functions call
+ * nothing, so that it is still there; and what signal handlers return to can be told by its code.
+ */
+static unwind_rule rule_of_vdso(struct walk *walk, const struct mapping *mapping,
+				const struct stack_frame *frame)
+{
+	uint64_t address = mapping_address(mapping, frame->pc), link;
+
+	if (rules_is_sigreturn(&walk->stacks->rules, mapping->module, address))
+		return unwind_rule_make(UNWIND_RULE_SIGNAL, ARCH_SIGNAL_SP_WORDS, UNWIND_FP_SAME);
+	if (!walk->frame.exact || !find_register(walk, ARCH_DWARF_RETURN, &link) ||
+	    has_record(walk, link))
+		return unwind_rule_make(UNWIND_RULE_NONE, 0, UNWIND_FP_SAME);
+	return unwind_rule_make(UNWIND_RULE_LINK, 0, UNWIND_FP_SAME);
+}
+
 /*
  * The rule for the frame, whose address is corrected for the trampoline of a signal handler: nobody
  * called it, and while it is in its system call, pc is behind its last instruction.
@@ -186,6 +229,9 @@ HOT unwind_rule find_rule(struct walk *walk, const struct mapping *mapping,
 	struct rules *rules = &walk->stacks->rules;
 	unwind_rule rule = rules_at(rules, mapping->module, frame->address);
 
+	if (!ARCH_RETURN_IS_PUSHED && unwind_rule_kind(rule) == UNWIND_RULE_NONE &&
+	    mapping->module->kind == MODULE_VDSO)
+		rule = rule_of_vdso(walk, mapping, frame);
 	if (unwind_rule_kind(rule) == UNWIND_RULE_SIGNAL) {
 		frame->address = mapping_address(mapping, frame->pc);
 	} else if (unwind_rule_kind(rule) == UNWIND_RULE_NONE && walk->frame.exact) {
