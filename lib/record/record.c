@@ -17,20 +17,17 @@
 #include "record/aggregate/aggregate.h"
 #include "record/committer.h"
 #include "record/events/event_types.h"
-#include "record/heap/collector.h"
 #include "record/image_facts.h"
-#include "record/memory.h"
 #include "record/output.h"
 #include "record/processes.h"
-#include "record/sampler.h"
 #include "record/shortage.h"
+#include "record/sides.h"
 #include "record/target/attach.h"
 #include "record/target/environment.h"
 #include "record/target/launch.h"
 #include "record/target/privileges.h"
 #include "record/target/supervise.h"
 #include "record/wakeups.h"
-#include "shim/wire.h"
 
 struct record {
 	const struct record_config *config;
@@ -44,9 +41,7 @@ struct record {
 
 	struct aggregate *aggregate;
 	struct processes *processes;
-	struct sampler *sampler;	  /* NULL: no CPU side */
-	struct heap_collector *collector; /* NULL: no heap side */
-	struct memory *memory;
+	struct sides sides;
 	struct committer *committer;
 	char *output;	     /* where the profile shall be */
 	char *path;	     /* where it is, in the end */
@@ -55,8 +50,7 @@ struct record {
 	struct utsname host;
 	char *cpu_model;
 	struct profile_run run;
-	struct error cpu_refused, heap_refused; /* why a side is missing */
-	int64_t cpu_used_us;			/* by us, then */
+	int64_t cpu_used_us; /* by us, then */
 	bool delay_over;
 };
 
@@ -67,12 +61,6 @@ static int64_t cpu_used_us(void)
 	getrusage(RUSAGE_SELF, &usage);
 	return (int64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
 	       usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
-}
-
-static void say(const struct record *record, const struct error *error)
-{
-	if (record->config->message)
-		record->config->message(record->config->context, error->message, error->hint);
 }
 
 /* --- what is told of the recording as a whole -------------------------------------------------*/
@@ -111,212 +99,6 @@ static void describe(struct record *record)
 	};
 }
 
-/* --- the sides --------------------------------------------------------------------------------*/
-
-static struct sampling choose_sampling(const struct record_config *config)
-{
-	static const enum call_graph walks[] = {
-		[RECORD_STACKS_AUTO] = CALL_GRAPH_STACKS,
-		[RECORD_STACKS_DWARF] = CALL_GRAPH_STACKS,
-		[RECORD_STACKS_FRAME_POINTERS] = CALL_GRAPH_FRAME_POINTERS,
-		[RECORD_STACKS_NONE] = CALL_GRAPH_NONE,
-	};
-
-	return (struct sampling){
-		.frequency_hz = config->frequency_hz ? config->frequency_hz : SAMPLING_FREQUENCY_HZ,
-		.period = config->period,
-		.call_graph = walks[config->call_graph],
-		.stack_bytes = config->stack_bytes ? config->stack_bytes : SAMPLING_STACK_BYTES,
-		.stack_is_fixed = config->stack_bytes,
-		.attached = config->nr_attach,
-		.delayed = config->delay_ns > 0,
-		.no_inherit = config->no_inherit,
-	};
-}
-
-static void tell_substitution(struct record *record)
-{
-	if (record->run.cpu_reason)
-		aggregate_quality(record->aggregate, PROFILE_SUBSTITUTED, record->run.cpu_reason,
-				  1);
-}
-
-static void note_sampling(struct record *record, const struct sampling *sampling)
-{
-	static const char *const walks[] = { [CALL_GRAPH_NONE] = "none",
-					     [CALL_GRAPH_FRAME_POINTERS] = "fp",
-					     [CALL_GRAPH_STACKS] = "dwarf" };
-	struct sampler_facts facts = sampler_facts(record->sampler);
-
-	committer_meta(record->committer, "call_graph", xstrdup(walks[sampling->call_graph]));
-	committer_meta(record->committer, "stack_bytes", xasprintf("%u", sampling->stack_bytes));
-	committer_meta(record->committer, "ring_bytes", xasprintf("%zu", facts.ring_bytes));
-	committer_meta(record->committer, "perf_event_paranoid", xasprintf("%d", facts.paranoid));
-}
-
-static void say_lowered(const struct record *record)
-{
-	const char *lowered = sampler_facts(record->sampler).lowered;
-	struct error error = ERROR_INIT;
-
-	if (!lowered)
-		return;
-	error_set(&error, ERR_UNSUPPORTED, "%s", lowered);
-	say(record, &error);
-}
-
-/* Of the program, or the first one attached to. */
-static pid_t leader_pid(const struct record *record)
-{
-	return record->attach.nr ? record->attach.at[0].pid : record->launch.pid;
-}
-
-/* Once the program has a pid. */
-static void open_cpu_side(struct record *record)
-{
-	const struct record_config *config = record->config;
-	const struct sampler_config sampler = {
-		.events = &record->events,
-		.attach = record->attach.nr ? &record->attach : NULL,
-		.sampling = choose_sampling(config),
-		.shim = config->shim,
-		.aggregate = record->aggregate,
-	};
-
-	if (config->cpu == RECORD_OFF) {
-		record->run.cpu_reason = "not asked for (--cpu=off)";
-		return;
-	}
-	if (sampler_open(&record->sampler, &sampler, leader_pid(record), &record->cpu_refused) <
-	    0) {
-		record->run.cpu_reason = record->cpu_refused.message;
-		return;
-	}
-	record->run.cpu_on = true;
-	record->run.cpu_reason = sampler_reason(record->sampler);
-	record->run.user_only = sampler_user_only(record->sampler);
-	tell_substitution(record);
-	note_sampling(record, &sampler.sampling);
-	say_lowered(record);
-}
-
-/* Why the shim cannot be preloaded; NULL: it can. */
-static const char *shim_problem(const char *shim, struct error *err)
-{
-	if (!shim) {
-		error_set(err, ERR_UNSUPPORTED, "libcprof-heap.so was not found");
-		error_hint(err, "it belongs beside cprof, or into " CPROF_LIBDIR);
-		return err->message;
-	}
-	/* LD_PRELOAD has no way to quote. */
-	if (strpbrk(shim, " :")) {
-		error_set(err, ERR_UNSUPPORTED,
-			  "%s cannot be preloaded: there is a space or colon in its path", shim);
-		error_hint(err, "install cprof in another folder");
-		return err->message;
-	}
-	return NULL;
-}
-
-static uint32_t image_of(void *context, const struct heap_hello *hello, bool at_last)
-{
-	struct record *record = context;
-	const struct process_hello process = { .pid = hello->pid,
-					       .parent_pid = hello->parent_pid,
-					       .is_forked = hello->is_forked,
-					       .time_ns = hello->time_ns,
-					       .executable = hello->executable,
-					       .arguments = hello->arguments,
-					       .nr_arguments = hello->nr_arguments };
-
-	return at_last ? processes_hello_at_last(record->processes, &process)
-		       : processes_hello(record->processes, &process);
-}
-
-static void image_untracked(void *context, uint32_t process, const char *reason)
-{
-	processes_untracked(((struct record *)context)->processes, process, reason);
-}
-
-static void image_ended(void *context, uint32_t process, uint64_t time_ns)
-{
-	processes_ended(((struct record *)context)->processes, process, time_ns);
-}
-
-static void process_ended_as(void *context, int32_t pid, uint64_t time_ns, int wait_status)
-{
-	processes_ended_as(((struct record *)context)->processes, pid, time_ns, wait_status);
-}
-
-static int open_collector(struct record *record, struct error *err)
-{
-	const struct heap_collector_config collector = {
-		.aggregate = record->aggregate,
-		.context = record,
-		.image_of = image_of,
-		.untracked = image_untracked,
-		.ended = image_ended,
-		.ended_as = process_ended_as,
-	};
-	const char *shim = record->config->shim;
-
-	if (shim_problem(shim, err))
-		return err->code;
-	if (heap_collector_open(&record->collector, &collector, err) < 0)
-		return err->code;
-	environment_prepend(&record->environment, "LD_PRELOAD", shim, ':');
-	environment_prepend(&record->environment, WIRE_ASAN_ENV, WIRE_ASAN_OPTIONS, ':');
-	environment_set(&record->environment, WIRE_ENV, heap_collector_path(record->collector));
-	return 0;
-}
-
-/* Before the program is started: it is told by its environment. */
-static void open_heap_side(struct record *record)
-{
-	if (record->config->heap == RECORD_OFF) {
-		record->run.heap_reason = "not asked for (--heap=off)";
-		return;
-	}
-	if (record->config->nr_attach) {
-		record->run.heap_reason = "attached to (-p): the heap of a process can only be "
-					  "accounted from its start";
-		return;
-	}
-	if (open_collector(record, &record->heap_refused) < 0)
-		record->run.heap_reason = record->heap_refused.message;
-}
-
-static int refuse(const struct error *refused, const char *what, struct error *err)
-{
-	*err = *refused;
-	return error_prefix(err, "%s", what);
-}
-
-/* What is refused is said, and the program runs with the other side, unless it was asked for. */
-static int judge_sides(const struct record *record, struct error *err)
-{
-	static const char no_cpu[] = "no CPU samples", no_heap[] = "no heap figures";
-	const struct record_config *config = record->config;
-	bool cpu_refused = record->cpu_refused.code, heap_refused = record->heap_refused.code;
-	struct error said;
-
-	if (heap_refused && !record->sampler && !cpu_refused)
-		return refuse(&record->heap_refused, no_heap, err);
-	if (heap_refused && config->heap == RECORD_REQUIRED)
-		return refuse(&record->heap_refused, no_heap, err);
-	if (heap_refused) {
-		refuse(&record->heap_refused, no_heap, &said);
-		say(record, &said);
-	}
-	if (cpu_refused && (config->cpu == RECORD_REQUIRED || !record->collector))
-		return refuse(&record->cpu_refused, no_cpu, err);
-	if (cpu_refused) {
-		refuse(&record->cpu_refused, no_cpu, &said);
-		say(record, &said);
-	}
-	return 0;
-}
-
 /* --- the course of things ---------------------------------------------------------------------*/
 
 static int prepare(struct record *record, struct error *err)
@@ -341,8 +123,14 @@ static int prepare(struct record *record, struct error *err)
 	if (ret >= 0)
 		ret = wakeups_open(&record->wakeups, err);
 	if (ret >= 0)
-		open_heap_side(record);
+		sides_open_heap(&record->sides, &record->environment);
 	return ret;
+}
+
+/* Of the program, or the first one attached to. */
+static pid_t leader_pid(const struct record *record)
+{
+	return record->attach.nr ? record->attach.at[0].pid : record->launch.pid;
 }
 
 static int open_file(struct record *record, struct error *err)
@@ -366,9 +154,12 @@ static int open_program(struct record *record, struct error *err)
 		ret = open_file(record, err);
 	if (ret < 0)
 		return ret;
-	open_cpu_side(record);
+	sides_open_cpu(&record->sides, &(struct sides_target){ .events = &record->events,
+							       .attach = &record->attach,
+							       .pid = leader_pid(record),
+							       .committer = record->committer });
 	privileges_give_up();
-	return judge_sides(record, err);
+	return sides_judge(&record->sides, err);
 }
 
 /* What the records of an exec would tell. */
@@ -410,33 +201,16 @@ static int watch(struct record *record, struct error *err)
 static int start_sides(struct record *record, struct error *err)
 {
 	uint64_t start_ns = clock_now_ns();
-	int ret = 0;
 
 	record->run.start_monotonic_ns = (int64_t)start_ns;
 	record->run.start_realtime_us = (int64_t)clock_ns(CLOCK_REALTIME) / 1000;
 	record->processes =
-		processes_new(record->aggregate, (int64_t)start_ns, record->sampler != NULL);
+		processes_new(record->aggregate, (int64_t)start_ns, record->sides.sampler != NULL);
 	if (!record->attach.nr)
 		processes_start(record->processes, record->launch.pid, record->config->arguments,
 				start_ns);
 	committer_run(record->committer, &record->run);
-	if (record->sampler)
-		ret = sampler_start(record->sampler, record->processes, (int64_t)start_ns, err);
-	if (ret >= 0 && record->collector)
-		ret = heap_collector_start(record->collector, start_ns, err);
-	return ret;
-}
-
-/* Once the program is what is in the process, not a copy of us. */
-static void watch_memory(struct record *record)
-{
-	struct error error = ERROR_INIT;
-
-	if (memory_start(&record->memory, record->aggregate, record->processes,
-			 (uint64_t)record->run.start_monotonic_ns, &error) >= 0)
-		return;
-	error_prefix(&error, "no memory over time");
-	say(record, &error);
+	return sides_start(&record->sides, record->processes, start_ns, err);
 }
 
 static int start(struct record *record, struct error *err)
@@ -458,19 +232,10 @@ static int start(struct record *record, struct error *err)
 
 	/* It runs: nothing here may fail any more. */
 	shortage_begin();
-	if (!record->sampler)
+	if (!record->sides.sampler)
 		look_at_program(record);
-	watch_memory(record);
+	sides_watch_memory(&record->sides, (uint64_t)record->run.start_monotonic_ns);
 	return 0;
-}
-
-static void stop_sides(struct record *record)
-{
-	sampler_finish(record->sampler);
-	if (record->collector)
-		heap_collector_finish(record->collector, NULL);
-	memory_finish(record->memory);
-	record->memory = NULL;
 }
 
 /* Behind the advice: the file may have been removed. */
@@ -491,9 +256,9 @@ static void break_off(struct record *record)
 
 	if (!committer_error(record->committer, &error))
 		return;
-	stop_sides(record);
+	sides_stop(&record->sides);
 	tell_what_is_kept(record, "the program goes on", &error);
-	say(record, &error);
+	sides_say(&record->sides, &error);
 	record->has_broken_off = true;
 }
 
@@ -506,8 +271,8 @@ static bool take_wakeup(struct record *record, struct record_result *result, siz
 		return false;
 	case WAKEUP_DELAY_OVER:
 		record->delay_over = true;
-		if (record->sampler)
-			sampler_begin(record->sampler);
+		if (record->sides.sampler)
+			sampler_begin(record->sides.sampler);
 		return false;
 	case WAKEUP_TIME_OVER:
 		result->goes_on = !record->attach.nr;
@@ -586,7 +351,7 @@ static void take_ending(struct record *record, const struct record_result *resul
 	else
 		take_programs_ending(record);
 	record->run.wall_us = ((int64_t)end_ns - record->run.start_monotonic_ns) / 1000;
-	processes_finish(record->processes, end_ns, record->collector != NULL);
+	processes_finish(record->processes, end_ns, record->sides.collector != NULL);
 }
 
 static void tell_overhead(struct record *record)
@@ -602,11 +367,11 @@ static void tell_too_early(struct record *record)
 {
 	struct error error = ERROR_INIT;
 
-	if (!record->sampler || record->config->delay_ns <= 0 || record->delay_over)
+	if (!record->sides.sampler || record->config->delay_ns <= 0 || record->delay_over)
 		return;
 	error_set(&error, ERR_INTERRUPTED,
 		  "no CPU samples: the program ended before --delay was over");
-	say(record, &error);
+	sides_say(&record->sides, &error);
 	aggregate_quality(record->aggregate, PROFILE_INTERRUPTED, error.message, 1);
 }
 
@@ -615,11 +380,11 @@ static int finish(struct record *record, struct record_result *result, struct er
 	int ret;
 
 	tell_too_early(record);
-	stop_sides(record);
+	sides_stop(&record->sides);
 	take_ending(record, result);
 	tell_overhead(record);
 	record->run.heap_tracked = processes_any_tracked(record->processes);
-	if (record->collector && !record->run.heap_tracked)
+	if (record->sides.collector && !record->run.heap_tracked)
 		record->run.heap_reason = processes_untracked_reason(record->processes);
 	record->run.complete = true;
 	ret = committer_finish(record->committer, &record->run, err);
@@ -644,6 +409,9 @@ static struct record *record_new(const struct record_config *config)
 	record->supervisor.signal_fd = -1;
 	record->wakeups.fd = -1;
 	record->aggregate = aggregate_new();
+	record->sides = (struct sides){ .config = config,
+					.aggregate = record->aggregate,
+					.run = &record->run };
 	launch_remember(&record->inheritance);
 	environment_copy(&record->environment, environ);
 	describe(record);
@@ -706,9 +474,7 @@ void record_free(struct record *record)
 {
 	if (!record)
 		return;
-	heap_collector_free(record->collector);
-	sampler_finish(record->sampler);
-	sampler_close(record->sampler);
+	sides_release(&record->sides);
 	committer_close(record->committer);
 	processes_free(record->processes);
 	aggregate_free(record->aggregate);
@@ -726,9 +492,9 @@ void record_free(struct record *record)
 int record_module_fd(void *context, const struct profile_module *module)
 {
 	const struct record *record = context;
-	int fd = record->sampler ? sampler_module_fd(record->sampler, module->id) : -1;
+	int fd = record->sides.sampler ? sampler_module_fd(record->sides.sampler, module->id) : -1;
 
-	if (fd < 0 && record->collector)
-		fd = heap_collector_module_fd(record->collector, module->id);
+	if (fd < 0 && record->sides.collector)
+		fd = heap_collector_module_fd(record->sides.collector, module->id);
 	return fd;
 }

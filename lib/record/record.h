@@ -13,7 +13,7 @@
  *	record_free(record);
  *	return result.status;				// the program's own
  *
- * Joins the stages; each of them is in a folder of its own:
+ * The stages, each in a folder of its own, are joined by sides.h:
  *
  *	target ─ the program ──┬─ rings (events, ring) ─ order ─ stacks ──┐
  *	                       │                                          ├─ aggregate ─ store

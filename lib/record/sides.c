@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/sides.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "record/events/sampling.h"
+#include "shim/wire.h"
+
+void sides_say(const struct sides *sides, const struct error *error)
+{
+	if (sides->config->message)
+		sides->config->message(sides->config->context, error->message, error->hint);
+}
+
+/* --- opening ----------------------------------------------------------------------------------*/
+
+static struct sampling choose_sampling(const struct record_config *config)
+{
+	static const enum call_graph walks[] = {
+		[RECORD_STACKS_AUTO] = CALL_GRAPH_STACKS,
+		[RECORD_STACKS_DWARF] = CALL_GRAPH_STACKS,
+		[RECORD_STACKS_FRAME_POINTERS] = CALL_GRAPH_FRAME_POINTERS,
+		[RECORD_STACKS_NONE] = CALL_GRAPH_NONE,
+	};
+
+	return (struct sampling){
+		.frequency_hz = config->frequency_hz ? config->frequency_hz : SAMPLING_FREQUENCY_HZ,
+		.period = config->period,
+		.call_graph = walks[config->call_graph],
+		.stack_bytes = config->stack_bytes ? config->stack_bytes : SAMPLING_STACK_BYTES,
+		.stack_is_fixed = config->stack_bytes,
+		.attached = config->nr_attach,
+		.delayed = config->delay_ns > 0,
+		.no_inherit = config->no_inherit,
+	};
+}
+
+static void tell_substitution(const struct sides *sides)
+{
+	if (sides->run->cpu_reason)
+		aggregate_quality(sides->aggregate, PROFILE_SUBSTITUTED, sides->run->cpu_reason, 1);
+}
+
+static void note_sampling(const struct sides *sides, struct committer *committer,
+			  const struct sampling *sampling)
+{
+	static const char *const walks[] = { [CALL_GRAPH_NONE] = "none",
+					     [CALL_GRAPH_FRAME_POINTERS] = "fp",
+					     [CALL_GRAPH_STACKS] = "dwarf" };
+	struct sampler_facts facts = sampler_facts(sides->sampler);
+
+	committer_meta(committer, "call_graph", xstrdup(walks[sampling->call_graph]));
+	committer_meta(committer, "stack_bytes", xasprintf("%u", sampling->stack_bytes));
+	committer_meta(committer, "ring_bytes", xasprintf("%zu", facts.ring_bytes));
+	committer_meta(committer, "perf_event_paranoid", xasprintf("%d", facts.paranoid));
+}
+
+static void say_lowered(const struct sides *sides)
+{
+	const char *lowered = sampler_facts(sides->sampler).lowered;
+	struct error error = ERROR_INIT;
+
+	if (!lowered)
+		return;
+	error_set(&error, ERR_UNSUPPORTED, "%s", lowered);
+	sides_say(sides, &error);
+}
+
+void sides_open_cpu(struct sides *sides, const struct sides_target *target)
+{
+	const struct record_config *config = sides->config;
+	const struct sampler_config sampler = {
+		.events = target->events,
+		.attach = target->attach->nr ? target->attach : NULL,
+		.sampling = choose_sampling(config),
+		.shim = config->shim,
+		.aggregate = sides->aggregate,
+	};
+
+	if (config->cpu == RECORD_OFF) {
+		sides->run->cpu_reason = "not asked for (--cpu=off)";
+		return;
+	}
+	if (sampler_open(&sides->sampler, &sampler, target->pid, &sides->cpu_refused) < 0) {
+		sides->run->cpu_reason = sides->cpu_refused.message;
+		return;
+	}
+	sides->run->cpu_on = true;
+	sides->run->cpu_reason = sampler_reason(sides->sampler);
+	sides->run->user_only = sampler_user_only(sides->sampler);
+	tell_substitution(sides);
+	note_sampling(sides, target->committer, &sampler.sampling);
+	say_lowered(sides);
+}
+
+/* Why the shim cannot be preloaded; NULL: it can. */
+static const char *shim_problem(const char *shim, struct error *err)
+{
+	if (!shim) {
+		error_set(err, ERR_UNSUPPORTED, "libcprof-heap.so was not found");
+		error_hint(err, "it belongs beside cprof, or into " CPROF_LIBDIR);
+		return err->message;
+	}
+	/* LD_PRELOAD has no way to quote. */
+	if (strpbrk(shim, " :")) {
+		error_set(err, ERR_UNSUPPORTED,
+			  "%s cannot be preloaded: there is a space or colon in its path", shim);
+		error_hint(err, "install cprof in another folder");
+		return err->message;
+	}
+	return NULL;
+}
+
+static uint32_t image_of(void *context, const struct heap_hello *hello, bool at_last)
+{
+	const struct sides *sides = context;
+	const struct process_hello process = { .pid = hello->pid,
+					       .parent_pid = hello->parent_pid,
+					       .is_forked = hello->is_forked,
+					       .time_ns = hello->time_ns,
+					       .executable = hello->executable,
+					       .arguments = hello->arguments,
+					       .nr_arguments = hello->nr_arguments };
+
+	return at_last ? processes_hello_at_last(sides->processes, &process)
+		       : processes_hello(sides->processes, &process);
+}
+
+static void image_untracked(void *context, uint32_t process, const char *reason)
+{
+	processes_untracked(((const struct sides *)context)->processes, process, reason);
+}
+
+static void image_ended(void *context, uint32_t process, uint64_t time_ns)
+{
+	processes_ended(((const struct sides *)context)->processes, process, time_ns);
+}
+
+static void process_ended_as(void *context, int32_t pid, uint64_t time_ns, int wait_status)
+{
+	processes_ended_as(((const struct sides *)context)->processes, pid, time_ns, wait_status);
+}
+
+static int open_collector(struct sides *sides, struct environment *environment, struct error *err)
+{
+	const struct heap_collector_config collector = {
+		.aggregate = sides->aggregate,
+		.context = sides,
+		.image_of = image_of,
+		.untracked = image_untracked,
+		.ended = image_ended,
+		.ended_as = process_ended_as,
+	};
+	const char *shim = sides->config->shim;
+
+	if (shim_problem(shim, err))
+		return err->code;
+	if (heap_collector_open(&sides->collector, &collector, err) < 0)
+		return err->code;
+	environment_prepend(environment, "LD_PRELOAD", shim, ':');
+	environment_prepend(environment, WIRE_ASAN_ENV, WIRE_ASAN_OPTIONS, ':');
+	environment_set(environment, WIRE_ENV, heap_collector_path(sides->collector));
+	return 0;
+}
+
+void sides_open_heap(struct sides *sides, struct environment *environment)
+{
+	if (sides->config->heap == RECORD_OFF) {
+		sides->run->heap_reason = "not asked for (--heap=off)";
+		return;
+	}
+	if (sides->config->nr_attach) {
+		sides->run->heap_reason = "attached to (-p): the heap of a process can only be "
+					  "accounted from its start";
+		return;
+	}
+	if (open_collector(sides, environment, &sides->heap_refused) < 0)
+		sides->run->heap_reason = sides->heap_refused.message;
+}
+
+static int refuse(const struct error *refused, const char *what, struct error *err)
+{
+	*err = *refused;
+	return error_prefix(err, "%s", what);
+}
+
+int sides_judge(const struct sides *sides, struct error *err)
+{
+	static const char no_cpu[] = "no CPU samples", no_heap[] = "no heap figures";
+	const struct record_config *config = sides->config;
+	bool cpu_refused = sides->cpu_refused.code, heap_refused = sides->heap_refused.code;
+	struct error said;
+
+	if (heap_refused && !sides->sampler && !cpu_refused)
+		return refuse(&sides->heap_refused, no_heap, err);
+	if (heap_refused && config->heap == RECORD_REQUIRED)
+		return refuse(&sides->heap_refused, no_heap, err);
+	if (heap_refused) {
+		refuse(&sides->heap_refused, no_heap, &said);
+		sides_say(sides, &said);
+	}
+	if (cpu_refused && (config->cpu == RECORD_REQUIRED || !sides->collector))
+		return refuse(&sides->cpu_refused, no_cpu, err);
+	if (cpu_refused) {
+		refuse(&sides->cpu_refused, no_cpu, &said);
+		sides_say(sides, &said);
+	}
+	return 0;
+}
+
+/* --- running ----------------------------------------------------------------------------------*/
+
+int sides_start(struct sides *sides, struct processes *processes, uint64_t start_ns,
+		struct error *err)
+{
+	int ret = 0;
+
+	sides->processes = processes;
+	if (sides->sampler)
+		ret = sampler_start(sides->sampler, processes, (int64_t)start_ns, err);
+	if (ret >= 0 && sides->collector)
+		ret = heap_collector_start(sides->collector, start_ns, err);
+	return ret;
+}
+
+void sides_watch_memory(struct sides *sides, uint64_t start_ns)
+{
+	struct error error = ERROR_INIT;
+
+	if (memory_start(&sides->memory, sides->aggregate, sides->processes, start_ns, &error) >= 0)
+		return;
+	error_prefix(&error, "no memory over time");
+	sides_say(sides, &error);
+}
+
+void sides_stop(struct sides *sides)
+{
+	sampler_finish(sides->sampler);
+	if (sides->collector)
+		heap_collector_finish(sides->collector, NULL);
+	memory_finish(sides->memory);
+	sides->memory = NULL;
+}
+
+void sides_release(struct sides *sides)
+{
+	heap_collector_free(sides->collector);
+	sampler_finish(sides->sampler);
+	sampler_close(sides->sampler);
+}
