@@ -10,6 +10,7 @@ import sqlite3
 import stat
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -131,6 +132,19 @@ def test_stacks_go_through_signal_handlers(record, programs):
     assert functions["on_alarm"]["total"] > 0.05
     assert functions["main"]["total"] > 0.9
     assert report["cpu"]["truncated_stacks"] <= 0.02 * report["cpu"]["samples"]
+
+
+@pytest.mark.parametrize("layout", [["-no-pie"], ["-static"], ["-static-pie"], ["-fuse-ld=lld"],
+                                    ["-fuse-ld=gold"], ["-Wl,-z,noseparate-code"], ["-Wl,--no-eh-frame-hdr"]], ids=" ".join)
+def test_stacks_are_complete_however_the_program_is_laid_out(record, runner, layout):
+    source = Path(__file__).parent.parent / "programs/deep.c"
+    built = runner.run("gcc", "-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls", "-o", "deep", source, *layout)
+    if built.returncode:
+        pytest.skip(f"gcc cannot link so here: {built.stderr.splitlines()[-1]}")
+    profile = record("./deep", 60, 200, options=CPU_ONLY)
+    report = profile.report()
+    assert functions_of(report)["main"]["total"] > 0.9
+    assert report["cpu"]["truncated_stacks"] <= 0.03 * report["cpu"]["samples"]
 
 
 def test_cfi_that_is_in_debug_frame_only_is_used(record, programs, need):
