@@ -122,28 +122,37 @@ const char *die_directory(Dwarf_Die *unit)
 	return dwarf_attr(unit, DW_AT_comp_dir, &attribute) ? dwarf_formstring(&attribute) : NULL;
 }
 
-/* The file's number counts in the unit that has the attribute, which may be another one. */
-static const char *declaring_directory(Dwarf_Die *die)
+/*
+ * The file's number counts in the unit that has the attribute, which may be another one.  Not by
+ * dwarf_decl_file(), which takes 0 for none: since DWARF 5 it is the unit's own file.
+ */
+static const char *declaring_file(Dwarf_Die *die, struct paths *paths)
 {
 	Dwarf_Attribute attribute;
+	Dwarf_Half version;
+	Dwarf_Word number;
+	Dwarf_Files *files;
 	Dwarf_Die unit;
+	size_t nr;
 
 	if (!dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) ||
-	    !dwarf_cu_die(attribute.cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL))
+	    dwarf_formudata(&attribute, &number) != 0 ||
+	    !dwarf_cu_die(attribute.cu, &unit, &version, NULL, NULL, NULL, NULL, NULL) ||
+	    dwarf_getsrcfiles(&unit, &files, &nr) != 0 || number >= nr ||
+	    (number == 0 && version < 5))
 		return NULL;
-	return die_directory(&unit);
+	return paths_join(paths, die_directory(&unit), dwarf_filesrc(files, number, NULL, NULL));
 }
 
 void die_describe(Dwarf_Die *die, struct function *function, struct paths *paths)
 {
-	const char *file = dwarf_decl_file(die);
 	int line = 0;
 
 	function->symbol = text(die, DW_AT_linkage_name);
 	if (!function->symbol)
 		function->symbol = text(die, DW_AT_MIPS_linkage_name);
 	function->name = text(die, DW_AT_name);
-	function->file = paths_join(paths, file ? declaring_directory(die) : NULL, file);
+	function->file = declaring_file(die, paths);
 	if (dwarf_decl_line(die, &line) == 0 && line > 0)
 		function->line = (uint32_t)line;
 }

@@ -566,6 +566,17 @@ def test_debug_information_of_another_build_is_not_used(link, resolve, tmp_path)
     assert "app.debug is of another build" in frames.reason
 
 
+def test_clang_declares_functions_in_file_0(record, runner, need, tmp_path):
+    need.tool("clang")
+    make("clang", "-O1", "-g", "-gdwarf-5", "-o", "app", SOURCES / "pages.c", cwd=tmp_path)
+    profile = record("true", options=["--heap=off", "--no-symbols"])
+    main = next(int(line.split()[0], 16) for line in output("nm", tmp_path / "app").splitlines() if line.endswith(" T main"))
+    put_addresses(profile.path, str(tmp_path / "app"), [main], "file", "app")
+    assert runner.cprof_run("symbolize", profile.path).returncode == 0
+    [(file,)] = profile.sql("SELECT path FROM function JOIN file ON file.id = function.file WHERE name = 'main'")
+    assert Path(file).name == "pages.c"
+
+
 @pytest.mark.parametrize("minutes", [-1, 5])
 def test_a_file_without_a_build_id_that_was_changed_since_is_not_used(minutes, resolve, tmp_path):
     make("gcc", "-O2", "-g", "-Wl,--build-id=none", "-o", "app", SOURCES / "pages.c", cwd=tmp_path)

@@ -139,6 +139,7 @@ Test(symbolize, names_a_function_with_file_and_line)
 	cr_assert(eq(str, (char *)function->name, "symbolize_probe"));
 	cr_assert(function->has_name);
 	cr_assert(eq(u32, function->line, PROBE_LINE));
+	cr_assert_not_null(function->file);
 	cr_assert_not_null(strstr(function->file, "test_symbolize.c"));
 	cr_assert(ge(u32, profile->frames[0].line, PROBE_LINE));
 	cr_assert(eq(int, profile->modules[0].debug, PROFILE_DEBUG_FULL));
