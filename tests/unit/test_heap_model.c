@@ -657,6 +657,7 @@ Test(heap_model, calls_no_peak_exact_when_events_came_late_or_never)
 	uint32_t late = heap_model_image(model), lost = heap_model_image(model);
 	uint32_t clean = heap_model_image(model);
 
+	cr_assert(figures_of(model, PROFILE_NONE).peak_exact);
 	heap_model_late(model, late, 1);
 	heap_model_lost(model, lost, 7);
 

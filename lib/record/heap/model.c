@@ -68,7 +68,10 @@ _Static_assert(sizeof(struct site) <= 128, "two cache lines");
 
 struct heap_model *heap_model_new(void)
 {
-	return xcalloc(1, sizeof(struct heap_model));
+	struct heap_model *model = xcalloc(1, sizeof(*model));
+
+	model->retired.peak_exact = true;
+	return model;
 }
 
 static void image_release(struct image *image)
