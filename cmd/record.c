@@ -2,6 +2,7 @@
 #include "record/record.h"
 
 #include <argp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -309,6 +310,8 @@ int cmd_record(int argc, char **argv)
 
 	if (record_run(&record, &options.config, &result, &err) < 0)
 		fail(&err);
+	/* The status is the program's, whoever reads what we say of it. */
+	signal(SIGPIPE, SIG_IGN);
 	conclude(record, &options, &result);
 	if (result.goes_on)
 		outlast(record, &result);

@@ -68,14 +68,16 @@ static const char *look_into_executable(int32_t pid)
 
 /* --- where it is ------------------------------------------------------------------------------*/
 
-/* It has a root or mounts of its own. */
+/* It has a root or mounts of its own.  One that has ended has none, and no file in it either. */
 static bool has_no_file(int32_t pid, const char *file)
 {
 	char *path = xasprintf("/proc/%d/root%s", (int)pid, file);
+	char root[32];
 	bool missing = access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR);
 
+	snprintf(root, sizeof(root), "/proc/%d/root/", (int)pid);
 	free(path);
-	return missing && !access(file, F_OK);
+	return missing && !access(root, F_OK) && !access(file, F_OK);
 }
 
 static bool is_in_another_namespace(int32_t pid, const char *kind)

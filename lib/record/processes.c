@@ -17,7 +17,7 @@ struct image {
 };
 
 static const char not_loaded[] = "libcprof-heap.so was not loaded: LD_PRELOAD was taken out of its "
-				 "environment, or its loader ignores it";
+				 "environment, its loader ignores it, or it ended before that";
 
 /* How a process ended. */
 struct ending {
@@ -684,7 +684,7 @@ static const char *why_untracked(const struct processes *processes, const struct
 		return "ran only between fork and exec";
 	if (!image->row.executed && parent_is_tracked(processes, image))
 		return "forked, and did not use its heap or was killed before it could be followed";
-	if (!image->row.executed)
+	if (!image->row.executed && image->row.parent != PROFILE_NONE)
 		return "forked by a program whose heap was not accounted";
 	return not_loaded;
 }

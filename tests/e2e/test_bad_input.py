@@ -231,6 +231,17 @@ def test_a_profile_that_is_taken_away_ends_the_recording_not_the_program(what, r
         check_kept(run, "other")
 
 
+# --- readers that leave --------------------------------------------------------------------------
+
+@pytest.mark.parametrize("command", ["record", "stat"])
+def test_nobody_reads_what_is_said(command, runner, cprof, programs):
+    """As in `cprof record ./app 2>&1 | head -1` under pipefail."""
+    result = shell(runner, '{ "$@"; echo $? >status; } 2> >(exec <&-); wait', cprof, command, programs / "burn", 20)
+    assert (runner.folder / "status").read_text() == "3\n", result.stderr
+    if command == "record":
+        assert json.loads(runner.cprof_run("report", "--json").stdout)["complete"]
+
+
 # --- paths ---------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("output, words", [

@@ -75,6 +75,9 @@ def test_a_tracepoint_counts_exactly(runner, need, cprof):
     ("nopmu/x/", "there is no PMU 'nopmu'"),
     ("software/x/", "'software' has no event or term 'x'"),
     ("{cycles,cs", "a brace that does not match"),
+    ("", "events '': an empty name"),
+    ("{cs", "events '{cs': a brace that does not match"),
+    ("cs:", "'' is no modifier"),
     ("cs,cs", "is there twice"),
     ("{" + ",".join(f"r{i:x}" for i in range(17)) + "}", "17 events in a group, at most 16"),
 ])

@@ -67,6 +67,20 @@ def test_a_program_with_a_sanitizer_runs_as_ever(record, runner, need, sanitizer
         assert any("sanitizer" in detail for detail in untracked(profile.report()))
 
 
+def test_a_program_that_ends_while_it_is_loaded(record, runner, need):
+    """No guess that blames its environment alone: a library is missing, or a signal was faster."""
+    need.tool("gcc")
+    (runner.folder / "gone.c").write_text("int gone(void) { return 1; }\n")
+    (runner.folder / "user.c").write_text("int gone(void);\nint main(void) { return gone(); }\n")
+    for command in (["-shared", "-fPIC", "-o", "libgone.so", "gone.c"], ["-o", "user", "user.c", "./libgone.so"]):
+        assert runner.run("gcc", *command).returncode == 0
+    (runner.folder / "libgone.so").unlink()
+    profile = record("./user", status=127)
+    assert "libgone.so" in profile.stderr
+    heap = profile.report()["heap"]
+    assert heap["tracked"] is False and "ended before" in heap["reason"]
+
+
 def test_a_set_uid_program(nobody):
     program = nobody.folder / "set-uid-true"
     shutil.copy(shutil.which("true"), program)

@@ -117,7 +117,8 @@ Test(event_types, braces_make_groups)
 Test(event_types, refuses_braces_that_do_not_match)
 {
 	static const char *const bad[] = { "{cycles",	 "cycles}", "{cycles,{cs}}", "{}",
-					   "{cycles}cs", "a/b",	    "{cs}:x",	     "{cycles}," };
+					   "{cycles}cs", "a/b",	    "{cs}:x",	     "{cycles},",
+					   "cs:",	 "{cs}:",   "software/cs/:" };
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct error err = ERROR_INIT;

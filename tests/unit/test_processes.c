@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -394,6 +395,16 @@ Test(processes, an_ending_waits_for_the_records_of_its_time)
 	processes_passed(processes, 45 * US);
 	flush();
 	cr_assert(eq(int, seen.processes[1].exit_status, 3));
+}
+
+Test(processes, a_program_that_ends_before_it_is_executed_was_forked_by_no_program)
+{
+	start(true);
+	processes_program_ended(processes, 30 * US, SIGKILL);
+	processes_finish(processes, 200 * US, true);
+	flush();
+	cr_assert(has_quality("or it ended before that"));
+	cr_assert(not(has_quality("forked by")));
 }
 
 Test(processes, of_a_side_that_is_off_nothing_is_untracked)

@@ -66,7 +66,7 @@ static int add_modifiers(struct event_type *type, const char *modifiers, struct 
 {
 	bool user = strchr(modifiers, 'u'), kernel = strchr(modifiers, 'k');
 
-	if (*modifiers && !are_modifiers(modifiers)) {
+	if (!are_modifiers(modifiers)) {
 		error_set(err, ERR_USAGE, "'%s' is no modifier of an event", modifiers);
 		return error_hint(err, "u counts user code only, k the kernel only");
 	}
@@ -116,7 +116,8 @@ static int parse_event(struct event_type *type, const char *name, struct error *
 		return error_set(err, ERR_USAGE, "the event '%s' lacks its second slash", name);
 	if (slash) {
 		ret = parse_pmu(type, name, slash, err);
-		return ret ? ret : add_modifiers(type, end[1] == ':' ? end + 2 : end + 1, err);
+		end++;
+		return ret || !*end ? ret : add_modifiers(type, end + (*end == ':'), err);
 	}
 	return colon ? parse_colon(type, name, colon, err) : parse_plain(type, name, err);
 }
@@ -224,6 +225,12 @@ static int take_event(struct scan *scan, struct event_types *types, struct error
 	return ret;
 }
 
+/* A message names it already. */
+static bool is_one_name(const char *list)
+{
+	return *list && !list[strcspn(list, ",{}")];
+}
+
 int event_types_parse(struct event_types *types, const char *list, struct error *err)
 {
 	struct scan scan = { .at = list };
@@ -236,7 +243,7 @@ int event_types_parse(struct event_types *types, const char *list, struct error 
 	}
 	if (!ret && (*scan.at || scan.in_group))
 		ret = error_set(err, ERR_USAGE, "a brace that does not match");
-	return ret < 0 && strchr(list, ',') ? error_prefix(err, "events '%s'", list) : ret;
+	return ret < 0 && !is_one_name(list) ? error_prefix(err, "events '%s'", list) : ret;
 }
 
 void event_types_release(struct event_types *types)
