@@ -39,14 +39,14 @@ CPPFLAGS += -D_GNU_SOURCE -Ilib -I. -DCPROF_VERSION='"$(VERSION)"' -DCPROF_LIBDI
 common   := -std=gnu11 $(WARN) $(if $(WERROR),-Werror) -MMD -MP -pthread
 san      := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
 
-# Always there, then what may be absent: have(NAME) defines HAVE_NAME and links it.
+# Always there, then what may be absent, which cprof loads itself when it needs it.
 pkgs      := libdw libelf sqlite3 jansson
 deps_cflags := $(shell $(PKG_CONFIG) --cflags $(pkgs) 2>/dev/null)
 deps_libs   := $(or $(shell $(PKG_CONFIG) --libs $(pkgs) 2>/dev/null),-ldw -lelf -lsqlite3 -ljansson) \
 	-liberty -lm
 ifneq ($(wildcard $(SYSROOT)/usr/include/perfmon/pfmlib.h),)
 deps_cflags += -DHAVE_PFM
-deps_libs   += -lpfm
+deps_libs   += -ldl
 endif
 
 prog_cflags = $(common) $(deps_cflags) $(san) $(CFLAGS) $(CPPFLAGS)

@@ -141,6 +141,18 @@ Test(event_types, the_software_pmu_of_sysfs_is_known)
 	cr_assert(type.exclude_kernel);
 }
 
+Test(event_types, names_that_only_libpfm_has_are_those_of_the_kernels_events)
+{
+#ifndef HAVE_PFM
+	cr_skip_test("built without libpfm");
+#endif
+	struct event_type type = event_of("perf::PERF_COUNT_SW_PAGE_FAULTS:u");
+
+	cr_assert(eq(u32, type.type, PERF_TYPE_SOFTWARE));
+	cr_assert(eq(u64, type.config, PERF_COUNT_SW_PAGE_FAULTS));
+	cr_assert(type.exclude_kernel);
+}
+
 static struct perf_event_attr attr_of(const char *name, struct sampling sampling,
 				      struct sampling_limits limits)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pfm - event names of the CPU's manual, by libpfm where it is built in.
+ * pfm - event names of the CPU's manual, by libpfm where it was there to build with
+ * and still is.
  */
 #ifndef RECORD_EVENTS_PFM_H
 #define RECORD_EVENTS_PFM_H
