@@ -308,12 +308,13 @@ OPAQUE static int call_otherwise(int depth)
 Test(stacks, does_not_choose_between_two_stacks_with_the_same_frame)
 {
 	int (*volatile calls[])(int) = { call_once, call_otherwise, call_once };
+	volatile int rounds = 3; /* not unrolled: one call */
 
 	thread = 7;
 	copy_size = 8192;
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < rounds; i++) {
 		memory = i < 2 ? &whole : NULL;
-		calls[i](300);
+		calls[i](900);
 		cr_expect(eq(int, unwind_end_is_root(stack.end), i < 2));
 	}
 }
