@@ -21,6 +21,12 @@ static bool in_hook(uint64_t pc)
 	return pc >= (uintptr_t)&__start_cprof_hooks && pc < (uintptr_t)&__stop_cprof_hooks;
 }
 
+/* Without CFI (musl's libc) the frame pointer leads to the hook's caller, past the hook itself. */
+static bool is_guess(unwind_rule rule)
+{
+	return unwind_rule_kind(rule) == UNWIND_RULE_CHAIN;
+}
+
 /* Goes up from the hook at `frame`, looking for the one that was called from hook_sp. */
 static enum inside look_for(struct walk *walk, const uintptr_t *frame, uintptr_t hook_sp)
 {
@@ -39,7 +45,7 @@ static enum inside look_for(struct walk *walk, const uintptr_t *frame, uintptr_t
 			stack_continue(&stack, at.sp);
 			inside = INSIDE_SIGNAL;
 		}
-		if (!end && was_in_hook && at.sp == hook_sp)
+		if (!end && at.sp == hook_sp && (was_in_hook || is_guess(rule)))
 			return inside;
 	}
 	/* Cut off: the hook may be further out, unless it would have to be further in. */

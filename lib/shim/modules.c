@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "shim/real.h"
+#include "shim/self_maps.h"
 #include "shim/sys.h"
 
 /* What _dl_find_object() fills in; <dlfcn.h> has it since glibc 2.35. */
@@ -15,6 +16,13 @@ struct found_object {
 	struct link_map *link_map;
 	void *eh_frame_hdr;
 	unsigned long long reserved[7];
+};
+
+/* An image that is there now. */
+struct image {
+	uintptr_t start, end, bias;
+	const void *eh_frame_hdr;
+	const char *name; /* "": the program */
 };
 
 #define CWD_BYTES 1024
@@ -83,10 +91,10 @@ static struct bytes note_build_id(const char *note, size_t size)
 	return (struct bytes){ NULL, 0 };
 }
 
-static struct bytes build_id(const struct found_object *object)
+static struct bytes build_id(const struct image *image)
 {
-	const ElfW(Ehdr) *elf = object->map_start;
-	uintptr_t start = (uintptr_t)object->map_start, end = (uintptr_t)object->map_end;
+	const ElfW(Ehdr) *elf = (const void *)image->start;
+	uintptr_t start = image->start, end = image->end;
 	struct bytes none = { NULL, 0 };
 
 	if (end - start < sizeof(*elf) || memcmp(elf->e_ident, ELFMAG, SELFMAG) ||
@@ -95,7 +103,7 @@ static struct bytes build_id(const struct found_object *object)
 	const ElfW(Phdr) *header = (const void *)(start + elf->e_phoff);
 
 	for (unsigned int i = 0; i < elf->e_phnum; i++) {
-		uintptr_t at = object->link_map->l_addr + header[i].p_vaddr;
+		uintptr_t at = image->bias + header[i].p_vaddr;
 
 		if (header[i].p_type != PT_NOTE || at < start || at > end ||
 		    header[i].p_memsz > end - at)
@@ -142,45 +150,43 @@ static void enter_build_id(struct modules *modules, struct wire_module *m, struc
 	m->build_id_bytes = id.size;
 }
 
-static bool same(const struct modules *modules, uint32_t id, const struct found_object *object)
+static bool same(const struct modules *modules, uint32_t id, const struct image *image)
 {
 	const struct wire_module *wire = shared(modules, id);
-	struct bytes found = build_id(object);
+	struct bytes found = build_id(image);
 
-	return wire->start == (uintptr_t)object->map_start &&
-	       wire->end == (uintptr_t)object->map_end && found.size &&
+	return wire->start == image->start && wire->end == image->end && found.size &&
 	       wire->build_id_bytes == found.size &&
 	       !memcmp(text(modules) + wire->build_id_at, found.start, found.size);
 }
 
 /* Makes an image known that is there now. */
-static struct module *set_ready(struct modules *modules, uint32_t id,
-				const struct found_object *object)
+static struct module *set_ready(struct modules *modules, uint32_t id, const struct image *image)
 {
 	struct module *m = &modules->module[id];
 
 	wire_raise(&modules->known, id + 1);
 	m->id = id;
-	m->start = (uintptr_t)object->map_start;
+	m->start = image->start;
 	m->checked = atomic_load(&modules->generation);
-	unwind_image_loaded(&m->image, object->eh_frame_hdr, object->map_end);
-	atomic_store_explicit(&m->end, (uintptr_t)object->map_end, memory_order_release);
+	unwind_image_loaded(&m->image, image->eh_frame_hdr, (const void *)image->end);
+	atomic_store_explicit(&m->end, image->end, memory_order_release);
 	return m;
 }
 
 /* One that was here before, went away, and is back. */
-static struct module *revive(struct modules *modules, const struct found_object *object)
+static struct module *revive(struct modules *modules, const struct image *image)
 {
 	uint32_t used = atomic_load(&modules->segment->modules_used);
 
 	for (uint32_t id = 1; id < used && id < WIRE_MODULES; id++)
 		if (modules->module[id].start && !modules->module[id].end &&
-		    same(modules, id, object))
-			return set_ready(modules, id, object);
+		    same(modules, id, image))
+			return set_ready(modules, id, image);
 	return NULL;
 }
 
-static struct module *enter(struct modules *modules, const struct found_object *object)
+static struct module *enter(struct modules *modules, const struct image *image)
 {
 	uint32_t id = atomic_fetch_add(&modules->segment->modules_used, 1);
 
@@ -190,13 +196,13 @@ static struct module *enter(struct modules *modules, const struct found_object *
 	}
 	struct wire_module *wire = shared(modules, id);
 
-	wire->start = (uintptr_t)object->map_start;
-	wire->end = (uintptr_t)object->map_end;
-	wire->bias = object->link_map->l_addr;
+	wire->start = image->start;
+	wire->end = image->end;
+	wire->bias = image->bias;
 	wire->generation = atomic_load(&modules->generation);
-	enter_path(modules, wire, object->link_map->l_name);
-	enter_build_id(modules, wire, build_id(object));
-	return set_ready(modules, id, object);
+	enter_path(modules, wire, image->name);
+	enter_build_id(modules, wire, build_id(image));
+	return set_ready(modules, id, image);
 }
 
 /* --- finding ----------------------------------------------------------------------------------*/
@@ -215,30 +221,61 @@ static struct module *known(struct modules *modules, uintptr_t pc)
 	return NULL;
 }
 
-static bool loaded(uintptr_t pc, struct found_object *object)
+static bool ask_loader(struct image *image, uintptr_t pc)
 {
-	return real._dl_find_object && !real._dl_find_object((void *)pc, object);
+	struct found_object object;
+
+	if (real._dl_find_object((void *)pc, &object))
+		return false;
+	*image = (struct image){ .start = (uintptr_t)object.map_start,
+				 .end = (uintptr_t)object.map_end,
+				 .bias = object.link_map->l_addr,
+				 .eh_frame_hdr = object.eh_frame_hdr,
+				 .name = object.link_map->l_name };
+	return true;
+}
+
+static bool ask_kernel(struct image *image, struct self_maps *maps, uintptr_t pc)
+{
+	if (!self_maps_find(maps, pc))
+		return false;
+	*image = (struct image){ .start = maps->start,
+				 .end = maps->end,
+				 .bias = maps->bias,
+				 .eh_frame_hdr = maps->eh_frame_hdr,
+				 .name = maps->path };
+	return true;
+}
+
+static bool find_image(struct image *image, struct self_maps *maps, uintptr_t pc)
+{
+	return real._dl_find_object ? ask_loader(image, pc) : ask_kernel(image, maps, pc);
 }
 
 /* What is there in place of an image that we knew, or in a place where we knew none. */
 static struct module *find_again(struct modules *modules, struct module *m, uintptr_t pc)
 {
 	uint32_t generation = atomic_load(&modules->generation);
-	struct found_object object;
-	bool is_loaded = loaded(pc, &object);
+	struct self_maps maps = { 0 };
+	struct image image;
+	bool is_loaded = find_image(&image, &maps, pc);
 
-	if (m && is_loaded && same(modules, m->id, &object)) {
+	if (m && is_loaded && same(modules, m->id, &image)) {
 		atomic_store(&m->checked, generation);
-		return m;
+		goto out;
 	}
 	if (m) {
 		atomic_store(&m->end, 0);
 		trie_forget(modules->trie);
+		m = NULL;
 	}
-	if (!is_loaded)
-		return NULL;
-	m = generation ? revive(modules, &object) : NULL;
-	return m ? m : enter(modules, &object);
+	if (is_loaded && generation)
+		m = revive(modules, &image);
+	if (is_loaded && !m)
+		m = enter(modules, &image);
+out:
+	self_maps_release(&maps);
+	return m;
 }
 
 const struct module *modules_find(struct modules *modules, uintptr_t pc)

@@ -19,6 +19,9 @@ __asm__(".symver dladdr, dladdr@GLIBC_2.2.5");
 __asm__(".symver dladdr1, dladdr1@GLIBC_2.3.3");
 #endif
 
+/* Not in musl. */
+extern __typeof__(dladdr1) dladdr1 __attribute__((weak));
+
 #define PAGE 4096
 
 /* --- before anything is found -----------------------------------------------------------------*/
@@ -229,15 +232,22 @@ void real_find(void)
 }
 
 /* A program that only takes malloc's address has it in its symbol table too, but undefined. */
+static bool is_defined(const void *function)
+{
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+
+	return !dladdr1 || (dladdr1(function, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
+			    symbol->st_shndx != SHN_UNDEF);
+}
+
 bool real_is_foreign(void)
 {
-	void *first = dlsym(RTLD_DEFAULT, "malloc");
+	const void *first = dlsym(RTLD_DEFAULT, "malloc");
 	Dl_info program, theirs;
-	const ElfW(Sym) *symbol = NULL;
 
-	return dladdr((void *)getauxval(AT_ENTRY), &program) &&
-	       dladdr1(first, &theirs, (void **)&symbol, RTLD_DL_SYMENT) &&
-	       theirs.dli_fbase == program.dli_fbase && symbol && symbol->st_shndx != SHN_UNDEF;
+	return dladdr((void *)getauxval(AT_ENTRY), &program) && dladdr(first, &theirs) &&
+	       theirs.dli_fbase == program.dli_fbase && is_defined(first);
 }
 
 const char *real_own_path(void)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "shim/stack.h"
 
+#include <sys/auxv.h>
+
 #include "shim/sys.h"
 
 #define PAGE UINT64_C(4096)
@@ -10,8 +12,14 @@
 /* So much of another stack, between two frames. */
 #define OTHER_LEAP (UINT64_C(1) << 20)
 
-/* Set by ld.so: where the stack pointer was when the program started. */
+/* Set by ld.so: where the stack pointer was when the program started.  Not in musl. */
 extern void *__libc_stack_end __attribute__((weak));
+
+/* What the kernel put onto the stack is above all frames. */
+static uintptr_t top_of_first(void)
+{
+	return &__libc_stack_end ? (uintptr_t)__libc_stack_end : getauxval(AT_RANDOM);
+}
 
 uint64_t stack_top(void)
 {
@@ -19,7 +27,7 @@ uint64_t stack_top(void)
 	uint64_t top = (uintptr_t)__builtin_thread_pointer();
 
 	if (sys_gettid() == sys_getpid())
-		top = &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
+		top = top_of_first();
 	return top & ~UINT64_C(7);
 }
 

@@ -135,6 +135,37 @@ def test_a_heap_with_blocks_out_of_reach_is_called_bounded(record, programs):
     assert profile.report()["heap"]["peak_exact"] is False
 
 
+def test_a_program_of_another_libc_is_tracked(record, runner, need):
+    """musl: no dladdr1, no _dl_find_object, calloc and realloc that call malloc."""
+    need.tool("musl-gcc")
+    (runner.folder / "musl.c").write_text("""
+        #include <stdlib.h>
+        #include <stdio.h>
+        #include <pthread.h>
+        static void *volatile kept;
+        static void *work(void *unused) { free(calloc(10, 30)); return unused; }
+        static void __attribute__((noinline)) deep(int n) { if (n) deep(n - 1); else kept = malloc(77);
+                                                            __asm__ volatile(""); }
+        int main(void) {
+            pthread_t thread;
+            free(realloc(malloc(1000), 200000));
+            kept = aligned_alloc(64, 640);
+            if (pthread_create(&thread, 0, work, 0) || pthread_join(thread, 0)) return 1;
+            deep(5);
+            puts("done");
+            return 3; }""")
+    made = runner.run("musl-gcc", "-O1", "-g", "-fno-builtin", "-Wl,--eh-frame-hdr", "-o", "musl", "musl.c")
+    assert made.returncode == 0, made.stderr
+    profile = record("./musl", options=["--cpu=off"], status=3)
+    assert profile.stdout == "done\n" and "Error" not in profile.stderr
+    heap = profile.report()["heap"]
+    assert heap["tracked"]
+    assert (heap["allocations"], heap["reallocations"], heap["frees"]) == (4, 1, 2)
+    assert (heap["allocated_bytes"], heap["live_bytes"]) == (1000 + 200000 + 640 + 300 + 77, 640 + 77)
+    stacks = [site["stack"] for site in heap["sites"] if site["live_bytes"] == 77]
+    assert [stack[-8:] for stack in stacks] == [["main"] + ["deep"] * 6 + ["malloc"]]
+
+
 # --- the shared memory ------------------------------------------------------------------------
 
 

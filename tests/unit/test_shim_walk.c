@@ -84,6 +84,16 @@ NOINLINE static void down_otherwise(int depth)
 	check();
 }
 
+Test(shim_walk, equals_backtrace_where_libc_has_no_dl_find_object)
+{
+	real._dl_find_object = NULL;
+	for (int i = 0; i < 100; i++) {
+		down(i % 17);
+		check();
+	}
+	cr_expect(gt(u32, file.head->modules_used, 2));
+}
+
 Test(shim_walk, equals_backtrace_on_stacks_that_grow_and_shrink)
 {
 	for (int i = 0; i < 300; i++) {
