@@ -32,7 +32,7 @@ struct look {
 
 struct memory {
 	struct aggregate *aggregate;
-	struct processes *processes;
+	struct images *images;
 	uint64_t start_ns;
 	VEC(int32_t) pids; /* that run now */
 	VEC(struct look) looks;
@@ -113,7 +113,7 @@ static void add_pid(void *context, int32_t pid)
 static void look_at_all(struct memory *memory)
 {
 	memory->pids.nr = 0;
-	processes_each_running(memory->processes, add_pid, memory);
+	images_each_running(memory->images, add_pid, memory);
 	vec_each(&memory->pids, pid) look_at(memory, *pid);
 }
 
@@ -139,8 +139,7 @@ static void sort_looks(struct memory *memory, bool at_last)
 
 	for (size_t i = 0; i < memory->looks.nr; i++) {
 		const struct look *look = &memory->looks.at[i];
-		uint32_t process =
-			processes_image_at(memory->processes, look->pid, look->time_ns, at_last);
+		uint32_t process = images_id_at(memory->images, look->pid, look->time_ns, at_last);
 
 		if (process != PROFILE_NONE)
 			moments_add(moments_of(memory, process), &look->memory);
@@ -232,14 +231,14 @@ static void release(struct memory *memory)
 	free(memory);
 }
 
-int memory_start(struct memory **result, struct aggregate *aggregate, struct processes *processes,
+int memory_start(struct memory **result, struct aggregate *aggregate, struct images *images,
 		 uint64_t start_ns, struct error *err)
 {
 	struct memory *memory = xcalloc(1, sizeof(*memory));
 	int error;
 
 	memory->aggregate = aggregate;
-	memory->processes = processes;
+	memory->images = images;
 	memory->start_ns = memory->pushed_ns = start_ns;
 	memory->stop_fd = eventfd(0, EFD_CLOEXEC);
 	error = memory->stop_fd < 0 ? errno

@@ -2,9 +2,9 @@
 /*
  * memory - looks now and then at how much memory the processes have, by the kernel's count.
  *
- *	memory_start(&memory, aggregate, processes, start_ns, &err);	// the program runs
+ *	memory_start(&memory, aggregate, images, start_ns, &err);	// the program runs
  *	...
- *	memory_finish(memory);		// before processes_finish()
+ *	memory_finish(memory);		// before unaccounted_finish()
  *
  * A thread of its own reads /proc/PID/status, which anybody may and which costs 15 us whatever the
  * size of the process (smaps_rollup: 5 ms for 800 MB): every 2 ms at first, every 50 ms after some
@@ -19,12 +19,12 @@
 
 #include "base/error.h"
 #include "record/aggregate/aggregate.h"
-#include "record/processes.h"
+#include "record/images.h"
 
 struct memory;
 
 /* start_ns: of the recording, CLOCK_MONOTONIC. */
-int memory_start(struct memory **memory, struct aggregate *aggregate, struct processes *processes,
+int memory_start(struct memory **memory, struct aggregate *aggregate, struct images *images,
 		 uint64_t start_ns, struct error *err);
 /* Takes NULL. */
 void memory_finish(struct memory *memory);

@@ -16,8 +16,10 @@
 #include "base/units.h"
 #include "record/aggregate/aggregate.h"
 #include "record/committer.h"
+#include "record/endings.h"
 #include "record/events/event_types.h"
 #include "record/image_facts.h"
+#include "record/images.h"
 #include "record/output.h"
 #include "record/processes.h"
 #include "record/shortage.h"
@@ -27,6 +29,7 @@
 #include "record/target/launch.h"
 #include "record/target/privileges.h"
 #include "record/target/supervise.h"
+#include "record/unaccounted.h"
 #include "record/wakeups.h"
 
 struct record {
@@ -40,6 +43,7 @@ struct record {
 	struct wakeups wakeups;
 
 	struct aggregate *aggregate;
+	struct images *images;
 	struct processes *processes;
 	struct sides sides;
 	struct committer *committer;
@@ -168,7 +172,7 @@ static void look_at_program(struct record *record)
 	struct image_facts facts;
 
 	image_facts_read(&facts, record->launch.pid, record->config->shim);
-	processes_executed(record->processes, &facts);
+	images_executed(record->images, &facts);
 	image_facts_release(&facts);
 }
 
@@ -204,13 +208,14 @@ static int start_sides(struct record *record, struct error *err)
 
 	record->run.start_monotonic_ns = (int64_t)start_ns;
 	record->run.start_realtime_us = (int64_t)clock_ns(CLOCK_REALTIME) / 1000;
-	record->processes =
-		processes_new(record->aggregate, (int64_t)start_ns, record->sides.sampler != NULL);
+	record->images =
+		images_new(record->aggregate, (int64_t)start_ns, record->sides.sampler != NULL);
+	record->processes = processes_new(record->images);
 	if (!record->attach.nr)
 		processes_start(record->processes, record->launch.pid, record->config->arguments,
 				start_ns);
 	committer_run(record->committer, &record->run);
-	return sides_start(&record->sides, record->processes, start_ns, err);
+	return sides_start(&record->sides, record->images, record->processes, start_ns, err);
 }
 
 static int start(struct record *record, struct error *err)
@@ -326,7 +331,7 @@ static int final_status(const struct record *record, const struct record_result 
 static void take_our_ending(struct record *record, const struct record_result *result)
 {
 	if (record->attach.nr || result->goes_on)
-		processes_leave_running(record->processes);
+		images_leave_running(record->images);
 	else
 		aggregate_quality(record->aggregate, PROFILE_INTERRUPTED,
 				  "the recording was ended while the program still ran", 1);
@@ -338,7 +343,7 @@ static void take_programs_ending(struct record *record)
 
 	record->run.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	record->run.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-	processes_program_ended(record->processes, record->supervisor.ended_ns, status);
+	endings_program(record->images, record->supervisor.ended_ns, status);
 }
 
 static void take_ending(struct record *record, const struct record_result *result)
@@ -351,7 +356,7 @@ static void take_ending(struct record *record, const struct record_result *resul
 	else
 		take_programs_ending(record);
 	record->run.wall_us = ((int64_t)end_ns - record->run.start_monotonic_ns) / 1000;
-	processes_finish(record->processes, end_ns, record->sides.collector != NULL);
+	unaccounted_finish(record->images, end_ns, record->sides.collector != NULL);
 }
 
 static void tell_overhead(struct record *record)
@@ -383,9 +388,9 @@ static int finish(struct record *record, struct record_result *result, struct er
 	sides_stop(&record->sides);
 	take_ending(record, result);
 	tell_overhead(record);
-	record->run.heap_tracked = processes_any_tracked(record->processes);
+	record->run.heap_tracked = unaccounted_any_tracked(record->images);
 	if (record->sides.collector && !record->run.heap_tracked)
-		record->run.heap_reason = processes_untracked_reason(record->processes);
+		record->run.heap_reason = unaccounted_reason(record->images);
 	record->run.complete = true;
 	ret = committer_finish(record->committer, &record->run, err);
 	result->is_whole = ret >= 0;
@@ -477,6 +482,7 @@ void record_free(struct record *record)
 	sides_release(&record->sides);
 	committer_close(record->committer);
 	processes_free(record->processes);
+	images_free(record->images);
 	aggregate_free(record->aggregate);
 	wakeups_close(&record->wakeups);
 	attach_close(&record->attach);

@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "record/endings.h"
 #include "record/events/sampling.h"
+#include "record/hellos.h"
+#include "record/unaccounted.h"
 #include "shim/wire.h"
 
 void sides_say(const struct sides *sides, const struct error *error)
@@ -123,23 +126,22 @@ static uint32_t image_of(void *context, const struct heap_hello *hello, bool at_
 					       .arguments = hello->arguments,
 					       .nr_arguments = hello->nr_arguments };
 
-	return at_last ? processes_hello_at_last(sides->processes, &process)
-		       : processes_hello(sides->processes, &process);
+	return hellos_match(sides->images, &process, at_last);
 }
 
 static void image_untracked(void *context, uint32_t process, const char *reason)
 {
-	processes_untracked(((const struct sides *)context)->processes, process, reason);
+	unaccounted_heap(((const struct sides *)context)->images, process, reason);
 }
 
 static void image_ended(void *context, uint32_t process, uint64_t time_ns)
 {
-	processes_ended(((const struct sides *)context)->processes, process, time_ns);
+	endings_image(((const struct sides *)context)->images, process, time_ns);
 }
 
 static void process_ended_as(void *context, int32_t pid, uint64_t time_ns, int wait_status)
 {
-	processes_ended_as(((const struct sides *)context)->processes, pid, time_ns, wait_status);
+	endings_tell(((const struct sides *)context)->images, pid, time_ns, wait_status);
 }
 
 static int open_collector(struct sides *sides, struct environment *environment, struct error *err)
@@ -211,12 +213,12 @@ int sides_judge(const struct sides *sides, struct error *err)
 
 /* --- running ----------------------------------------------------------------------------------*/
 
-int sides_start(struct sides *sides, struct processes *processes, uint64_t start_ns,
-		struct error *err)
+int sides_start(struct sides *sides, struct images *images, struct processes *processes,
+		uint64_t start_ns, struct error *err)
 {
 	int ret = 0;
 
-	sides->processes = processes;
+	sides->images = images;
 	if (sides->sampler)
 		ret = sampler_start(sides->sampler, processes, (int64_t)start_ns, err);
 	if (ret >= 0 && sides->collector)
@@ -228,7 +230,7 @@ void sides_watch_memory(struct sides *sides, uint64_t start_ns)
 {
 	struct error error = ERROR_INIT;
 
-	if (memory_start(&sides->memory, sides->aggregate, sides->processes, start_ns, &error) >= 0)
+	if (memory_start(&sides->memory, sides->aggregate, sides->images, start_ns, &error) >= 0)
 		return;
 	error_prefix(&error, "no memory over time");
 	sides_say(sides, &error);

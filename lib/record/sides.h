@@ -27,6 +27,7 @@
 #include "record/committer.h"
 #include "record/events/event_types.h"
 #include "record/heap/collector.h"
+#include "record/images.h"
 #include "record/memory.h"
 #include "record/processes.h"
 #include "record/record.h"
@@ -39,7 +40,7 @@ struct sides {
 	struct aggregate *aggregate;
 	struct profile_run *run; /* gets what each side is, or why it is not */
 
-	struct processes *processes;	  /* while they run */
+	struct images *images;		  /* while they run */
 	struct sampler *sampler;	  /* NULL: no CPU side */
 	struct heap_collector *collector; /* NULL: no heap side */
 	struct memory *memory;
@@ -59,8 +60,9 @@ void sides_open_cpu(struct sides *sides, const struct sides_target *target);
 /* What is refused is said, and the program runs with the other side, unless it was asked for. */
 int sides_judge(const struct sides *sides, struct error *err);
 
-int sides_start(struct sides *sides, struct processes *processes, uint64_t start_ns,
-		struct error *err);
+/* images, and processes as the CPU side tells of them, have to be there until sides_stop(). */
+int sides_start(struct sides *sides, struct images *images, struct processes *processes,
+		uint64_t start_ns, struct error *err);
 /* Once the program is what is in the process, not a copy of us. */
 void sides_watch_memory(struct sides *sides, uint64_t start_ns);
 

@@ -9,7 +9,10 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "record/endings.h"
+#include "record/hellos.h"
 #include "record/processes.h"
+#include "record/unaccounted.h"
 
 /* The rows as a flush gives them out: by id, the last put counts. */
 static struct seen {
@@ -52,6 +55,7 @@ static void see_module(void *context, const struct profile_module *row)
 }
 
 static struct aggregate *aggregate;
+static struct images *images;
 static struct processes *processes;
 
 static void flush(void)
@@ -78,7 +82,8 @@ static void start(bool has_records)
 	static char *const arguments[] = { (char *)"./app", NULL };
 
 	aggregate = aggregate_new();
-	processes = processes_new(aggregate, 0, has_records);
+	images = images_new(aggregate, 0, has_records);
+	processes = processes_new(images);
 	processes_start(processes, PROGRAM, arguments, 0);
 }
 
@@ -104,12 +109,13 @@ static uint32_t hello(int32_t pid, uint64_t time_us)
 					    .parent_pid = PROGRAM,
 					    .time_ns = time_us * US };
 
-	return processes_hello(processes, &said);
+	return hellos_match(images, &said, false);
 }
 
 static void end(void)
 {
 	processes_free(processes);
+	images_free(images);
 	aggregate_free(aggregate);
 }
 
@@ -231,7 +237,7 @@ Test(processes, a_hello_waits_until_the_records_of_its_time_have_come)
 
 	processes_passed(processes, 13 * US);
 	cr_assert(eq(u32, hello(PROGRAM, 12), 0));
-	cr_assert(processes_any_tracked(processes));
+	cr_assert(unaccounted_any_tracked(images));
 }
 
 Test(processes, a_hello_belongs_to_the_image_that_ran_then)
@@ -244,7 +250,7 @@ Test(processes, a_hello_belongs_to_the_image_that_ran_then)
 	cr_assert(eq(u32, hello(PROGRAM, 32), 2));
 	cr_assert(eq(u32, hello(PROGRAM, 12), 0));
 
-	processes_finish(processes, 200 * US, true);
+	unaccounted_finish(images, 200 * US, true);
 	flush();
 	cr_assert(seen.processes[0].tracked);
 	cr_assert(not(seen.processes[1].tracked));
@@ -262,8 +268,8 @@ Test(processes, a_hello_whose_exec_was_lost_starts_an_image_at_last)
 	start(true);
 	exec(PROGRAM, 10, "/bin/sh");
 	processes_passed(processes, UINT64_MAX);
-	cr_assert(eq(u32, processes_hello(processes, &said), PROFILE_NONE));
-	cr_assert(eq(u32, processes_hello_at_last(processes, &said), 1));
+	cr_assert(eq(u32, hellos_match(images, &said, false), PROFILE_NONE));
+	cr_assert(eq(u32, hellos_match(images, &said, true), 1));
 	flush();
 	cr_assert(eq(str, (char *)seen.processes[1].executable, (char *)"/bin/ls"));
 	cr_assert(eq(u32, seen.processes[1].parent, 0));
@@ -275,7 +281,7 @@ static uint32_t hello_from(int32_t parent, int32_t pid, uint64_t time_us)
 					    .parent_pid = parent,
 					    .time_ns = time_us * US };
 
-	return processes_hello(processes, &said);
+	return hellos_match(images, &said, false);
 }
 
 Test(processes, without_records_each_hello_starts_an_image)
@@ -284,9 +290,9 @@ Test(processes, without_records_each_hello_starts_an_image)
 	cr_assert(eq(u32, hello_from(1, PROGRAM, 5), 0));
 	cr_assert(eq(u32, hello_from(PROGRAM, 200, 10), 1));
 	cr_assert(eq(u32, hello_from(PROGRAM, 200, 20), 2), "an exec");
-	processes_ended(processes, 2, 30 * US);
+	endings_image(images, 2, 30 * US);
 	cr_assert(eq(u32, hello_from(7, 200, 40), 3), "the pid is used again");
-	processes_finish(processes, 50 * US, true);
+	unaccounted_finish(images, 50 * US, true);
 	flush();
 
 	cr_assert(eq(u32, seen.processes[1].image, 0));
@@ -304,7 +310,7 @@ Test(processes, without_records_an_image_ends_when_the_next_begins)
 	start(false);
 	hello_from(1, PROGRAM, 5);
 	/* The end of the first was noticed after the second had begun. */
-	processes_ended(processes, 0, 30 * US);
+	endings_image(images, 0, 30 * US);
 	cr_assert(eq(u32, hello_from(1, PROGRAM, 20), 1));
 	flush();
 	cr_assert(eq(i64, seen.processes[0].end_us, 20));
@@ -321,7 +327,7 @@ Test(processes, what_ran_only_between_fork_and_exec_is_no_gap)
 	processes_passed(processes, 100 * US);
 	hello(PROGRAM, 11);
 	hello(200, 31);
-	processes_finish(processes, 200 * US, true);
+	unaccounted_finish(images, 200 * US, true);
 	flush();
 
 	cr_assert(eq(str, (char *)seen.processes[1].untracked_reason,
@@ -336,7 +342,7 @@ static uint32_t hello_of_fork(int32_t parent, int32_t pid, uint64_t time_us)
 		.pid = pid, .parent_pid = parent, .is_forked = true, .time_ns = time_us * US
 	};
 
-	return processes_hello(processes, &said);
+	return hellos_match(images, &said, false);
 }
 
 Test(processes, a_forked_child_and_what_it_executes_say_hello_each)
@@ -373,8 +379,8 @@ Test(processes, how_one_ended_is_the_last_that_was_told_of_its_last_image)
 	exec(PROGRAM, 10, "/bin/sh");
 	fork_process(PROGRAM, 200, 20);
 	exec(200, 30, "/bin/ls");
-	processes_ended_as(processes, 200, 40 * US, 3 << 8); /* it was about to exit(3), */
-	processes_ended_as(processes, 200, 42 * US, 9);	     /* but was killed */
+	endings_tell(images, 200, 40 * US, 3 << 8); /* it was about to exit(3), */
+	endings_tell(images, 200, 42 * US, 9);	    /* but was killed */
 	fork_process(PROGRAM, 200, 50);
 	processes_passed(processes, 45 * US);
 	flush();
@@ -390,7 +396,7 @@ Test(processes, an_ending_waits_for_the_records_of_its_time)
 {
 	start(true);
 	exec(PROGRAM, 10, "/bin/sh");
-	processes_ended_as(processes, 200, 40 * US, 3 << 8);
+	endings_tell(images, 200, 40 * US, 3 << 8);
 	fork_process(PROGRAM, 200, 20);
 	processes_passed(processes, 45 * US);
 	flush();
@@ -400,8 +406,8 @@ Test(processes, an_ending_waits_for_the_records_of_its_time)
 Test(processes, a_program_that_ends_before_it_is_executed_was_forked_by_no_program)
 {
 	start(true);
-	processes_program_ended(processes, 30 * US, SIGKILL);
-	processes_finish(processes, 200 * US, true);
+	endings_program(images, 30 * US, SIGKILL);
+	unaccounted_finish(images, 200 * US, true);
 	flush();
 	cr_assert(has_quality("or it ended before that"));
 	cr_assert(not(has_quality("forked by")));
@@ -412,7 +418,7 @@ Test(processes, of_a_side_that_is_off_nothing_is_untracked)
 	start(true);
 	exec(PROGRAM, 10, "/bin/app");
 	processes_exit(processes, 20 * US, PROGRAM, PROGRAM);
-	processes_finish(processes, 200 * US, false);
+	unaccounted_finish(images, 200 * US, false);
 	flush();
 	cr_assert(eq(sz, seen.quality.nr, 0));
 }
@@ -422,7 +428,7 @@ Test(processes, the_last_image_of_the_program_has_its_exit_status)
 	start(true);
 	exec(PROGRAM, 10, "/bin/sh");
 	exec(PROGRAM, 20, "/bin/app");
-	processes_program_ended(processes, 30 * US, 7 << 8);
+	endings_program(images, 30 * US, 7 << 8);
 	flush();
 	cr_assert(eq(int, seen.processes[0].exit_status, -1));
 	cr_assert(eq(int, seen.processes[1].exit_status, 7));

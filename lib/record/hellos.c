@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/hellos.h"
+
+/* Of the same process: a pid is not used again by a child of the same parent as soon as that. */
+static bool is_successor(const struct process_image *former, const struct process_hello *hello)
+{
+	return !former->over || former->said_parent_pid == hello->parent_pid;
+}
+
+static void image_is_replaced(struct images *images, struct process_image *former, uint64_t time_ns)
+{
+	/* Its end may have been noticed later than it was. */
+	if (former->row.end_us == PROFILE_NO_TIME ||
+	    former->row.end_us > images_to_us(images, time_ns))
+		former->row.end_us = images_to_us(images, time_ns);
+	former->over = true;
+	former->row.replaced = true;
+	images_publish(images, former);
+}
+
+/* Where only the heap side knows of it. */
+static struct process_image *image_from_hello(struct images *images,
+					      const struct process_hello *hello)
+{
+	int64_t time_us = images_to_us(images, hello->time_ns);
+	struct process_image *former = images_at(images, hello->pid, INT64_MAX, false);
+	struct process_image *parent = images_at(images, hello->parent_pid, time_us, false);
+
+	if (former && !former->row.executed && former->row.id == 0)
+		return former;
+	if (former && !hello->is_forked && is_successor(former, hello)) {
+		image_is_replaced(images, former, hello->time_ns);
+		return images_add(images, hello->pid, former->row.image + 1, former->row.parent,
+				  hello->time_ns);
+	}
+	return images_add(images, hello->pid, 0, parent ? parent->row.id : PROFILE_NONE,
+			  hello->time_ns);
+}
+
+static void image_says_hello(struct images *images, struct process_image *image,
+			     const struct process_hello *hello)
+{
+	image->row.executed |= !hello->is_forked;
+	image->said_parent_pid = hello->parent_pid;
+	image->row.tracked = true;
+	process_image_set_untracked_reason(image, NULL);
+	if (hello->executable && !image->row.executable)
+		process_image_set_executable(image, hello->executable);
+	if (hello->arguments && !image->row.arguments)
+		process_image_set_arguments(image, (const char *const *)hello->arguments,
+					    hello->nr_arguments);
+	images_publish(images, image);
+}
+
+/* The one that said so, by perf's records. */
+static struct process_image *image_of_hello(struct images *images,
+					    const struct process_hello *hello)
+{
+	struct process_image *image = images_at(
+		images, hello->pid, images_to_us(images, hello->time_ns), !hello->is_forked);
+
+	/* Two hellos of one image cannot be: an exec came between that nobody told of. */
+	if (image && (image->row.tracked || (hello->is_forked && image->row.executed)))
+		return NULL;
+	return image;
+}
+
+static uint32_t match_hello(struct images *images, const struct process_hello *hello, bool at_last)
+{
+	struct process_image *image = NULL;
+
+	if (images->has_records)
+		image = image_of_hello(images, hello);
+	if (!image && (!images->has_records || at_last))
+		image = image_from_hello(images, hello);
+	if (!image)
+		return PROFILE_NONE;
+	image_says_hello(images, image, hello);
+	return image->row.id;
+}
+
+uint32_t hellos_match(struct images *images, const struct process_hello *hello, bool at_last)
+{
+	uint32_t id = PROFILE_NONE;
+
+	pthread_mutex_lock(&images->lock);
+	if (!images->has_records || at_last || images->passed_ns >= hello->time_ns)
+		id = match_hello(images, hello, at_last);
+	pthread_mutex_unlock(&images->lock);
+	return id;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/images.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "record/unaccounted.h"
+
+struct images *images_new(struct aggregate *aggregate, int64_t start_ns, bool has_records)
+{
+	struct images *images = xcalloc(1, sizeof(*images));
+
+	pthread_mutex_init(&images->lock, NULL);
+	images->aggregate = aggregate;
+	images->start_ns = start_ns;
+	images->has_records = has_records;
+	return images;
+}
+
+void images_free(struct images *images)
+{
+	if (!images)
+		return;
+	vec_each(&images->all, image) process_image_free(*image);
+	vec_free(&images->all);
+	vec_free(&images->endings);
+	pthread_mutex_destroy(&images->lock);
+	free(images);
+}
+
+/* --- with the lock held -----------------------------------------------------------------------*/
+
+int64_t images_to_us(const struct images *images, uint64_t time_ns)
+{
+	return ((int64_t)time_ns - images->start_ns) / 1000;
+}
+
+void images_publish(struct images *images, struct process_image *image)
+{
+	image->row.id = aggregate_process(images->aggregate, &image->row);
+}
+
+struct process_image *images_add(struct images *images, int32_t pid, uint32_t number,
+				 uint32_t parent, uint64_t time_ns)
+{
+	struct process_image *image =
+		process_image_new(pid, number, parent, images_to_us(images, time_ns));
+
+	images_publish(images, image);
+	vec_push(&images->all, image);
+	return image;
+}
+
+void images_end_locked(struct images *images, struct process_image *image, uint64_t time_ns)
+{
+	if (image->over)
+		return;
+	image->over = true;
+	image->row.end_us = images_to_us(images, time_ns);
+	images_publish(images, image);
+}
+
+static void execute(struct images *images, struct process_image *image,
+		    const struct image_facts *facts)
+{
+	image->row.executed = true;
+	if (facts->executable)
+		process_image_set_executable(image, facts->executable);
+	/* Of the program itself we know the arguments as they were given. */
+	if (facts->arguments && !image->row.arguments)
+		process_image_set_arguments(image, (const char *const *)facts->arguments,
+					    facts->nr_arguments);
+	if (facts->untracked_reason)
+		process_image_set_untracked_reason(image, facts->untracked_reason);
+	images_publish(images, image);
+}
+
+struct process_image *images_at(struct images *images, int32_t pid, int64_t time_us, bool executed)
+{
+	for (size_t i = images->all.nr; i--;) {
+		struct process_image *image = images->all.at[i];
+
+		if (image->row.pid == pid && image->row.start_us <= time_us &&
+		    (image->row.executed || !executed))
+			return image;
+	}
+	return NULL;
+}
+
+struct process_image *images_by_id(struct images *images, uint32_t id)
+{
+	return id < images->all.nr ? images->all.at[id] : NULL;
+}
+
+/* --- any thread -------------------------------------------------------------------------------*/
+
+struct process_image *images_start(struct images *images, int32_t pid, char *const *arguments,
+				   uint64_t time_ns)
+{
+	struct process_image *image;
+	size_t nr = 0;
+
+	while (arguments[nr])
+		nr++;
+	pthread_mutex_lock(&images->lock);
+	image = images_add(images, pid, 0, PROFILE_NONE, time_ns);
+	process_image_set_arguments(image, (const char *const *)arguments, nr);
+	images_publish(images, image);
+	pthread_mutex_unlock(&images->lock);
+	return image;
+}
+
+struct process_image *images_join(struct images *images, int32_t pid,
+				  const struct image_facts *facts, uint64_t time_ns)
+{
+	struct process_image *image;
+
+	pthread_mutex_lock(&images->lock);
+	image = images_add(images, pid, 0, PROFILE_NONE, time_ns);
+	if (facts)
+		execute(images, image, facts);
+	pthread_mutex_unlock(&images->lock);
+	return image;
+}
+
+struct process_image *images_fork(struct images *images, const struct process_image *parent,
+				  int32_t pid, uint64_t time_ns)
+{
+	struct process_image *image;
+
+	pthread_mutex_lock(&images->lock);
+	image = images_add(images, pid, 0, parent->row.id, time_ns);
+	if (parent->row.executable)
+		process_image_set_executable(image, parent->row.executable);
+	if (parent->row.arguments)
+		process_image_set_arguments(image, parent->row.arguments, parent->row.nr_arguments);
+	images_publish(images, image);
+	pthread_mutex_unlock(&images->lock);
+	return image;
+}
+
+struct process_image *images_exec(struct images *images, struct process_image *former,
+				  uint32_t number, const struct image_facts *facts,
+				  uint64_t time_ns)
+{
+	struct process_image *image = former;
+
+	pthread_mutex_lock(&images->lock);
+	/* What was started for the purpose of executing this is this. */
+	if (former->row.executed || former->row.id != 0) {
+		former->row.replaced = true;
+		images_end_locked(images, former, time_ns);
+		image = images_add(images, former->row.pid, number, former->row.parent, time_ns);
+	}
+	execute(images, image, facts);
+	pthread_mutex_unlock(&images->lock);
+	return image;
+}
+
+void images_learn(struct images *images, struct process_image *image,
+		  const struct image_facts *facts)
+{
+	pthread_mutex_lock(&images->lock);
+	if (image->row.executed)
+		execute(images, image, facts);
+	pthread_mutex_unlock(&images->lock);
+}
+
+void images_end(struct images *images, struct process_image *image, uint64_t time_ns)
+{
+	pthread_mutex_lock(&images->lock);
+	images_end_locked(images, image, time_ns);
+	pthread_mutex_unlock(&images->lock);
+}
+
+/* Its hello may have come already, and takes the reason away when it comes. */
+void images_executed(struct images *images, const struct image_facts *facts)
+{
+	struct process_image *image;
+
+	pthread_mutex_lock(&images->lock);
+	image = images->all.at[0];
+	if (!image->row.executed) {
+		process_image_set_executable(image, facts->executable);
+		process_image_set_untracked_reason(image, facts->untracked_reason
+								  ? facts->untracked_reason
+								  : unaccounted_not_loaded);
+		images_publish(images, image);
+	}
+	pthread_mutex_unlock(&images->lock);
+}
+
+void images_leave_running(struct images *images)
+{
+	images->leave_running = true;
+}
+
+void images_each_running(struct images *images, void (*use)(void *context, int32_t pid),
+			 void *context)
+{
+	pthread_mutex_lock(&images->lock);
+	vec_each(&images->all, image) if (!(*image)->over) use(context, (*image)->row.pid);
+	pthread_mutex_unlock(&images->lock);
+}
+
+uint32_t images_id_at(struct images *images, int32_t pid, uint64_t time_ns, bool at_last)
+{
+	const struct process_image *image = NULL;
+
+	pthread_mutex_lock(&images->lock);
+	if (!images->has_records || at_last || images->passed_ns >= time_ns)
+		image = images_at(images, pid, images_to_us(images, time_ns), false);
+	pthread_mutex_unlock(&images->lock);
+	return image ? image->row.id : PROFILE_NONE;
+}

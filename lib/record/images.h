@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * images - all images of a recording, which both of its sides know.
+ *
+ *	images = images_new(aggregate, start_ns, true);
+ *	image = images_start(images, pid, arguments, now_ns);	// the program: image 0
+ *	child = images_fork(images, image, pid, time_ns);
+ *	image = images_exec(images, image, 1, &facts, time_ns);
+ *	images_free(images);
+ *
+ * Perf's records start and end images by processes.h, hellos of the heap side by hellos.h;
+ * endings.h is about how they ended and unaccounted.h about what the profile lacks of them.  Where
+ * perf's records are there they decide, and they come late: passed_ns is the time that they have
+ * reached.  What another thread says of a later time waits until then.
+ */
+#ifndef RECORD_IMAGES_H
+#define RECORD_IMAGES_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "record/aggregate/aggregate.h"
+#include "record/image_facts.h"
+#include "record/process_image.h"
+
+/* How a process ended. */
+struct ending {
+	int32_t pid;
+	int wait_status;
+	uint64_t time_ns;
+};
+
+struct images {
+	pthread_mutex_t lock; /* of all below and of every image */
+	struct aggregate *aggregate;
+	int64_t start_ns;
+	bool has_records;
+	bool leave_running;
+	uint64_t passed_ns;
+	VEC(struct process_image *) all; /* in the order of their start; ids are indexes of it */
+	VEC(struct ending) endings;	 /* in the future of perf's records */
+};
+
+/* Times are of CLOCK_MONOTONIC.  has_records: there will be perf's. */
+struct images *images_new(struct aggregate *aggregate, int64_t start_ns, bool has_records);
+void images_free(struct images *images);
+
+/* --- any thread may call these ----------------------------------------------------------------*/
+
+/* The program itself, not executed yet. */
+struct process_image *images_start(struct images *images, int32_t pid, char *const *arguments,
+				   uint64_t time_ns);
+/* One that runs already; facts: NULL: nothing is known of it. */
+struct process_image *images_join(struct images *images, int32_t pid,
+				  const struct image_facts *facts, uint64_t time_ns);
+struct process_image *images_fork(struct images *images, const struct process_image *parent,
+				  int32_t pid, uint64_t time_ns);
+/* What runs after the exec; number: its own among the images of its pid. */
+struct process_image *images_exec(struct images *images, struct process_image *former,
+				  uint32_t number, const struct image_facts *facts,
+				  uint64_t time_ns);
+/* What an executed image did not know of itself at its exec. */
+void images_learn(struct images *images, struct process_image *image,
+		  const struct image_facts *facts);
+void images_end(struct images *images, struct process_image *image, uint64_t time_ns);
+
+/* Without perf's records: the program itself is executed now. */
+void images_executed(struct images *images, const struct image_facts *facts);
+/* What still runs at the end was left on purpose: that is no flaw of the recording. */
+void images_leave_running(struct images *images);
+
+/* The pid of each image that is not over. */
+void images_each_running(struct images *images, void (*use)(void *context, int32_t pid),
+			 void *context);
+/* The image that the pid ran at this time; PROFILE_NONE: none, or it cannot be told yet, unless
+ * at_last. */
+uint32_t images_id_at(struct images *images, int32_t pid, uint64_t time_ns, bool at_last);
+
+/* --- with the lock held: for those named above ------------------------------------------------*/
+
+int64_t images_to_us(const struct images *images, uint64_t time_ns);
+struct process_image *images_add(struct images *images, int32_t pid, uint32_t number,
+				 uint32_t parent, uint64_t time_ns);
+/* Writes the row out as it is now. */
+void images_publish(struct images *images, struct process_image *image);
+/* Once: what is over stays so. */
+void images_end_locked(struct images *images, struct process_image *image, uint64_t time_ns);
+/* The image that the pid ran then; the newest if there was one by then. */
+struct process_image *images_at(struct images *images, int32_t pid, int64_t time_us, bool executed);
+/* NULL: there is none. */
+struct process_image *images_by_id(struct images *images, uint32_t id);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/process_image.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "base/alloc.h"
+
+struct process_image *process_image_new(int32_t pid, uint32_t number, uint32_t parent,
+					int64_t start_us)
+{
+	struct process_image *image = xcalloc(1, sizeof(*image));
+
+	image->row = (struct profile_process){ .id = PROFILE_NONE,
+					       .parent = parent,
+					       .pid = pid,
+					       .image = number,
+					       .start_us = start_us,
+					       .end_us = PROFILE_NO_TIME,
+					       .exit_status = -1 };
+	return image;
+}
+
+static void free_arguments(char **arguments, size_t nr)
+{
+	for (size_t i = 0; arguments && i < nr; i++)
+		free(arguments[i]);
+	free(arguments);
+}
+
+void process_image_free(struct process_image *image)
+{
+	if (!image)
+		return;
+	free_arguments((char **)image->row.arguments, image->row.nr_arguments);
+	free((char *)image->row.executable);
+	free((char *)image->row.untracked_reason);
+	free(image);
+}
+
+static void set_text(const char **place, const char *text)
+{
+	char *copy = text ? xstrdup(text) : NULL;
+
+	free((char *)*place);
+	*place = copy;
+}
+
+void process_image_set_executable(struct process_image *image, const char *path)
+{
+	set_text(&image->row.executable, path);
+}
+
+void process_image_set_untracked_reason(struct process_image *image, const char *reason)
+{
+	set_text(&image->row.untracked_reason, reason);
+}
+
+void process_image_set_arguments(struct process_image *image, const char *const *arguments,
+				 size_t nr)
+{
+	char **copy = xcalloc(nr + 1, sizeof(*copy));
+
+	for (size_t i = 0; i < nr; i++)
+		copy[i] = xstrdup(arguments[i]);
+	free_arguments((char **)image->row.arguments, image->row.nr_arguments);
+	image->row.arguments = (const char *const *)copy;
+	image->row.nr_arguments = nr;
+}
+
+void process_image_set_wait_status(struct process_image *image, int wait_status)
+{
+	image->row.exit_status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
+	image->row.signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+}
+
+const char *process_image_name(const struct process_image *image)
+{
+	if (image->row.executable)
+		return image->row.executable;
+	return image->row.nr_arguments ? image->row.arguments[0] : "?";
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process_image - one image of a process: what a pid ran from a fork or exec to the next exec or
+ *its end.
+ *
+ *	image = process_image_new(pid, number, parent_id, start_us);
+ *	process_image_set_executable(image, "/bin/true");
+ *	use(&image->row);
+ *	process_image_free(image);
+ *
+ * An image is a row of the profile and owns all strings of that.  Where it is kept, and who may
+ * look at it when, is the matter of images.h.
+ */
+#ifndef RECORD_PROCESS_IMAGE_H
+#define RECORD_PROCESS_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/profile.h"
+
+struct process_image {
+	struct profile_process row;
+	bool over;
+	int32_t said_parent_pid; /* by its hello; 0: nothing */
+};
+
+struct process_image *process_image_new(int32_t pid, uint32_t number, uint32_t parent,
+					int64_t start_us);
+void process_image_free(struct process_image *image);
+
+/* These copy what they are given. */
+void process_image_set_executable(struct process_image *image, const char *path);
+void process_image_set_arguments(struct process_image *image, const char *const *arguments,
+				 size_t nr);
+void process_image_set_untracked_reason(struct process_image *image, const char *reason);
+/* As waitpid() says. */
+void process_image_set_wait_status(struct process_image *image, int wait_status);
+
+/* What to call it in a message. */
+const char *process_image_name(const struct process_image *image);
+
+#endif
