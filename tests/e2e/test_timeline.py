@@ -199,6 +199,7 @@ def test_parts_of_the_time_make_up_the_whole(record, programs, need):
     for part in parts:
         assert sum(function["self"] for function in part["cpu"]["functions"]) == pytest.approx(1)
         assert part["heap"]["tracked"] is False and "whole run" in part["heap"]["reason"]
+    assert "HEAP  not shown" in profile.text("--time", f",{end / 3}")
 
 
 def test_a_part_of_the_time_is_as_long_as_asked(wave):

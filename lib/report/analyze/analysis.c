@@ -72,7 +72,9 @@ static void withhold_heap(struct heap *heap, const char *reason)
 
 	heap->timeline = (struct history){ 0 };
 	heap_release(heap);
-	*heap = (struct heap){ .mode = mode, .reason = reason, .timeline = timeline };
+	*heap = (struct heap){
+		.mode = mode, .withheld = true, .reason = reason, .timeline = timeline
+	};
 }
 
 static void add_timeline(struct heap *heap, const struct profile *profile,

@@ -43,7 +43,8 @@ struct heap_churn {
 
 struct heap {
 	const char *mode;
-	bool tracked; /* if not, nothing below is known */
+	bool tracked;  /* if not, nothing below is known */
+	bool withheld; /* not tracked here, since what is known is not of what was selected */
 	const char *reason;
 
 	uint64_t allocations, frees, reallocations;

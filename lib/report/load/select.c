@@ -101,6 +101,9 @@ static int complain(const struct profile *profile, const struct select_options *
 			  options->comm);
 	else
 		error_set(err, -ENOENT, "the profile has no thread with this pid or tid");
+	if (!options->comm)
+		return error_hint(err, "`cprof report threads` shows those that there are"),
+		       -ENOENT;
 	list_names(profile, names, sizeof(names));
 	if (*names)
 		error_hint(err, "there are: %s", names);

@@ -84,7 +84,7 @@ static void say_untracked(struct page *page, const struct heap *heap)
 {
 	bool off = heap->mode && !strcmp(heap->mode, "off");
 
-	page_words(page, off ? "not recorded" : "not tracked");
+	page_words(page, off ? "not recorded" : heap->withheld ? "not shown" : "not tracked");
 	page_words(page, heap->reason);
 	page_end(page);
 }

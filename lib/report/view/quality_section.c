@@ -116,7 +116,7 @@ static void say_overhead(struct page *page, const struct analysis *a)
 	page_begin(page);
 	page_tinted(page, TINT_NONE, "cprof itself: ");
 	if (inside)
-		page_phrase(page, "%s of CPU (left out above)",
+		page_phrase(page, "%s of CPU (not in shares)",
 			    units_percent(a->cpu.overhead_share).text);
 	if (beside)
 		page_phrase(page, "%s of CPU beside the program",

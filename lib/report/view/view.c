@@ -161,8 +161,10 @@ static void print_heap(struct page *page, const struct analysis *a)
 	page_blank(page);
 	section_heap(page, &a->heap);
 	stacks_at_peak(page, &a->heap.sites, shown);
-	page_blank(page);
+	if (shown < a->heap.sites.nr + a->heap.sites.left_out)
+		page_blank(page);
 	section_more(page, &a->heap.sites, shown);
+	page_blank(page);
 	section_quality(page, a);
 }
 
@@ -174,8 +176,10 @@ static void print_leaks(struct page *page, const struct analysis *a)
 	page_blank(page);
 	section_heap(page, &a->heap);
 	stacks_live(page, &a->leaks, shown);
-	page_blank(page);
+	if (shown < a->leaks.nr + a->leaks.left_out)
+		page_blank(page);
 	section_more(page, &a->leaks, shown);
+	page_blank(page);
 	section_quality(page, a);
 }
 
