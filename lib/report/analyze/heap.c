@@ -174,17 +174,21 @@ static uint64_t hash_list(const uint32_t *list, size_t nr)
 
 static struct heap_site *new_site(const struct work *w, const uint32_t *list, size_t nr)
 {
-	struct heap_site *site = xcalloc(1, sizeof(*site));
-	const char **names = xcalloc(nr, sizeof(names[0]));
+	struct arena *arena = &w->heap->arena;
+	struct heap_site *site = arena_alloc(arena, sizeof(*site));
+	const void **frames = arena_alloc(arena, nr * sizeof(frames[0]));
+	const char **names = arena_alloc(arena, nr * sizeof(names[0]));
 
-	vec_reserve(&site->frames, nr);
 	for (size_t i = 0; i < nr; i++) {
 		const struct heap_place *place = heap_places_get(w->places, list[i]);
 
-		vec_push(&site->frames, place);
+		frames[i] = place;
 		names[i] = place->name;
 	}
-	site->stack = (struct texts){ names, nr };
+	*site = (struct heap_site){
+		.frames = { .at = frames, .nr = nr, .room = nr },
+		.stack = { names, nr },
+	};
 	return site;
 }
 
@@ -255,7 +259,6 @@ static void finish_site(struct work *w, struct site_work *work)
 			FIGURE((double)work->lifetime_us / 1e6 / (double)work->lifetime_blocks);
 	else
 		site->mean_lifetime_s = FIGURE_ABSENT("none was freed");
-	w->heap->store[w->heap->nr_store++] = site;
 	vec_push(&w->heap->sites, site);
 }
 
@@ -279,7 +282,6 @@ static void list_sites(struct work *w)
 		if (wants(w, w->profile->heap_sites[i].process))
 			add_site(w, &w->profile->heap_sites[i]);
 
-	w->heap->store = xcalloc(w->all.nr + 1, sizeof(w->heap->store[0]));
 	vec_each(&w->all, work) finish_site(w, work);
 	if (sites->nr)
 		qsort(sites->at, sites->nr, sizeof(sites->at[0]), by_peak);
@@ -337,18 +339,9 @@ void heap_analyze(struct heap *heap, const struct profile *profile, struct heap_
 	vec_free(&w.all);
 }
 
-static void free_site(struct heap_site *site)
-{
-	free(site->frames.at);
-	free((void *)site->stack.at);
-	free(site);
-}
-
 void heap_release(struct heap *heap)
 {
-	for (size_t i = 0; i < heap->nr_store; i++)
-		free_site(heap->store[i]);
-	free(heap->store);
+	arena_release(&heap->arena);
 	free(heap->sites.at);
 	history_release(&heap->timeline);
 	free(heap->churn.by_lifetime.at);

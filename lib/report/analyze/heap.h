@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "report/analyze/heap_places.h"
 #include "report/analyze/history.h"
 #include "report/analyze/rows.h"
@@ -64,8 +65,7 @@ struct heap {
 	double stall_s; /* the program waited for cprof */
 	uint64_t unknown_frees, late_events, lost_events;
 
-	struct heap_site **store; /* owns the sites */
-	size_t nr_store;
+	struct arena arena; /* owns the sites and their lists */
 };
 
 /* Whose heap. */
