@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+// PFLAGS: -fno-builtin
+/*
+ * guest_seccomp - gives up all system calls but those that an allocator and the end of a program
+ * need, on pain of death, and goes on allocating: 3000 blocks.
+ *
+ * Prints what it allocated and freed.
+ */
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#define ALLOW(number)                                             \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##number, 0, 1), \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+static struct sock_filter filter[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	ALLOW(mmap),
+	ALLOW(munmap),
+	ALLOW(mremap),
+	ALLOW(madvise),
+	ALLOW(mprotect),
+	ALLOW(brk),
+	ALLOW(futex),
+	ALLOW(write),
+	ALLOW(exit_group),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+};
+
+static unsigned long done;
+
+static void allocate_and_free(size_t size)
+{
+	void *block = malloc(size);
+
+	__asm__ volatile("" : "+r"(block));
+	free(block);
+	done++;
+}
+
+/* Stacks of many shapes, so that much is new to a guest. */
+static __attribute__((noinline)) void deep(int n)
+{
+	volatile char room[512] = { 0 };
+
+	if (n)
+		deep(n - 1);
+	else
+		allocate_and_free(100);
+	room[0]++;
+}
+
+int main(void)
+{
+	struct sock_fprog program = { sizeof(filter) / sizeof(*filter), filter };
+	static char buffer[128];
+
+	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+	allocate_and_free(1);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return 2;
+	for (int i = 0; i < 3000; i++)
+		deep(i % 60);
+	printf("%lu %lu\n", done, done);
+	return 0;
+}
