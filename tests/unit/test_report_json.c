@@ -303,6 +303,24 @@ Test(report_json, an_untracked_heap_has_null_for_every_figure)
 	toy_free(toy);
 }
 
+Test(report_json, a_recording_that_was_cut_off_before_its_heap_came_blames_no_program)
+{
+	struct toy *toy = toy_new();
+	json_t *root;
+
+	toy_run(toy)->complete = false;
+	toy_run(toy)->heap_tracked = false;
+	toy_profile(toy)->processes[0].tracked = false;
+	root = print(toy, NULL);
+
+	is_text("heap.reason", "the recording has not come as far as the heap's figures");
+	is_text("processes.0.reason", "the recording has not come as far as the heap's figures");
+	cr_expect(eq(sz, json_array_size(at(root, "quality")), 1));
+	is_text("quality.0.kind", "interrupted");
+	json_decref(root);
+	toy_free(toy);
+}
+
 Test(report_json, a_side_that_was_not_sampled_is_an_object_with_the_reason)
 {
 	struct toy *toy = toy_new();

@@ -289,13 +289,20 @@ static void list_sites(struct work *w)
 
 /* --- the whole --- */
 
-/* Whether the heap of the run was tracked is written at its end; that may not have come. */
+/* Whether the heap of the run was tracked is written at its end, and why not; that may not have
+ * come. */
 static bool is_tracked(const struct profile *profile)
 {
 	for (size_t i = 0; !profile->run.complete && i < profile->nr_processes; i++)
 		if (profile->processes[i].tracked)
 			return true;
 	return profile->run.heap_tracked;
+}
+
+static const char *why_untracked(const struct profile *profile)
+{
+	return profile->run.complete ? "the program's allocations were not tracked"
+				     : "the recording has not come as far as the heap's figures";
 }
 
 static void describe(struct heap *heap, const struct profile *profile, uint32_t process)
@@ -309,7 +316,7 @@ static void describe(struct heap *heap, const struct profile *profile, uint32_t 
 		reason = profile->processes[process].untracked_reason ?: reason;
 	}
 	if (!heap->tracked)
-		heap->reason = reason ?: "the program's allocations were not tracked";
+		heap->reason = reason ?: why_untracked(profile);
 }
 
 void heap_analyze(struct heap *heap, const struct profile *profile, struct heap_places *places,

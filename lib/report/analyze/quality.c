@@ -127,9 +127,10 @@ static bool is_replaced(const struct profile *profile, const struct process_row 
 	return false;
 }
 
+/* Of an unfinished recording that is not known yet. */
 static void add_untracked(struct analysis *a, const struct profile *profile)
 {
-	if (is_off(&a->heap) || has_kind(profile, PROFILE_UNTRACKED))
+	if (is_off(&a->heap) || !profile->run.complete || has_kind(profile, PROFILE_UNTRACKED))
 		return;
 	for (size_t i = 0; i < a->processes.nr; i++) {
 		const struct process_row *process = a->processes.at[i];
