@@ -41,6 +41,12 @@ static int explain_open(const char *path, struct error *err)
 	return error_hint(err, "record one with: cprof record PROGRAM");
 }
 
+static int explain_beginning(const char *path, struct error *err)
+{
+	error_set(err, ERR_BUSY, "%s is empty: its recording has only just begun", path);
+	return error_hint(err, "try again in a second");
+}
+
 static int check_file(struct input *input, int fd, const char *path, struct error *err)
 {
 	struct stat status;
@@ -53,6 +59,8 @@ static int check_file(struct input *input, int fd, const char *path, struct erro
 		return error_set(err, ERR_FORMAT, "%s is not a regular file", path);
 
 	input->in_progress = place_is_held(fd);
+	if (input->in_progress && !status.st_size)
+		return explain_beginning(path, err);
 	return header_check(fd, path, err);
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "store/place.h"
 #include "store/reader.h"
 #include "tests/unit/sample_profile.h"
 
@@ -59,6 +60,17 @@ Test(profile_hostile, missing_file_is_named_with_what_to_do)
 	cr_assert(strstr(err.hint, "cprof record"), "%s", err.hint);
 }
 
+Test(profile_hostile, a_recording_before_its_first_commit_has_not_ended)
+{
+	struct error err = ERROR_INIT;
+	struct place place;
+
+	cr_assert_eq(place_claim(&place, "new", &err), 0, "%s", err.message);
+	assert_refused("new", ERR_BUSY, "has only just begun");
+	place_release(&place);
+	assert_refused("new", ERR_FORMAT, "recording ended before");
+}
+
 Test(profile_hostile, files_of_other_kinds_are_named)
 {
 	cr_assert_eq(mkdir("folder", 0700), 0);
@@ -67,6 +79,7 @@ Test(profile_hostile, files_of_other_kinds_are_named)
 	assert_refused("fifo", ERR_FORMAT, "not a regular file");
 	write_bytes("empty", "", 0);
 	assert_refused("empty", ERR_FORMAT, "is empty");
+	assert_refused("empty", ERR_FORMAT, "recording ended before");
 	write_bytes("text", "SQL", 3);
 	assert_refused("text", ERR_FORMAT, "truncated");
 	write_bytes("text", "hello", 5);
