@@ -247,6 +247,14 @@ def report_of(runner, folder):
     return report
 
 
+def has_a_commit(folder):
+    """The journal of a first commit says that the database had 0 pages before (sqlite.org, fileformat2)."""
+    profile, journal = folder / "p", folder / "p-journal"
+    if not profile.exists() or not profile.stat().st_size:
+        return False
+    return not journal.exists() or journal.read_bytes()[16:20] != bytes(4)
+
+
 def kill_program(runner, programs, folder, pause_s):
     """What it did up to then is in the file, and the file is finished."""
     process = start(runner, folder, f"exec '{programs}/heap_threads' 2 1000000000 >out")
@@ -266,7 +274,7 @@ def kill_cprof(runner, programs, folder, pause_s):
     process.wait()
     if wait_for(lambda: (folder / "pid").exists(), 0.5):  # otherwise it had not started the program
         assert wait_for(lambda: contents(folder / "status"), 30) == "0"
-    if (folder / "p").exists() and (folder / "p").stat().st_size:
+    if has_a_commit(folder):
         report_of(runner, folder)
 
 
