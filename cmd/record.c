@@ -258,6 +258,15 @@ static void warn_still_runs(const struct record_result *result)
 	warn("the program still runs: its pid is %d", (int)result->left);
 }
 
+/* Perhaps without us it would not have: its filter of system calls knows nothing of the shim. */
+static void warn_filtered(const struct record_options *options, const struct record_result *result)
+{
+	if (result->status == 128 + SIGSYS && options->config.heap != RECORD_OFF &&
+	    !options->pids.nr)
+		warn("a filter of system calls ended the program (SIGSYS): if it forbids those of "
+		     "libcprof-heap.so, --heap=off leaves them out");
+}
+
 /* The profile is done, the program is not: its status is ours, as if it had been recorded to its
  * end. */
 static void outlast(struct record *record, struct record_result *result)
@@ -273,6 +282,7 @@ static void conclude(struct record *record, struct record_options *options,
 {
 	if (result->left && !options->pids.nr && !result->goes_on)
 		warn_still_runs(result);
+	warn_filtered(options, result);
 	if (!result->is_whole)
 		return;
 	if (strcmp(result->path, result->asked_path) != 0)

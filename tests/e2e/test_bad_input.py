@@ -6,6 +6,7 @@ import os
 import pwd
 import re
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -229,6 +230,49 @@ def test_a_profile_that_is_taken_away_ends_the_recording_not_the_program(what, r
     check_broken_off(result, "removed or renamed meanwhile")
     if what == "renamed":
         check_kept(run, "other")
+
+
+# --- filters of system calls ---------------------------------------------------------------------
+
+FILTERED = """
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int main(void)
+{
+	struct sock_filter only_exit[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog program = { 4, only_exit };
+
+	free(malloc(30));  /* gets it memory, for which malloc() asks the kernel */
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+	for (int i = 0; i < 1000000; i++) {
+		void *volatile block = malloc(30);
+		free(block);
+	}
+	_exit(4);
+}
+"""
+
+
+def test_a_program_that_forbids_what_the_heap_side_calls(runner, run, need):
+    """Its filter ends it; cprof says how to do without."""
+    need.tool("gcc")
+    (runner.folder / "filtered.c").write_text(FILTERED)
+    assert runner.run("gcc", "-o", "filtered", "filtered.c").returncode == 0
+    result = run("record", "-q", "./filtered")
+    assert result.returncode == 128 + signal.SIGSYS and "--heap=off" in result.stderr
+    result = run("record", "-q", "--heap=off", "./filtered")
+    assert (result.returncode, result.stderr) == (4, "")
 
 
 # --- readers that leave --------------------------------------------------------------------------
