@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -267,6 +268,23 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
 
 	env_release(&env);
 	return error;
+}
+
+/* --- giving up system calls -------------------------------------------------------------------*/
+
+/*
+ * Ours may be among them, on pain of death.  All arguments are passed on, as libc does, whether
+ * there are so many or not.
+ */
+EXPORT int prctl_hook(int option, unsigned long a, unsigned long b, unsigned long c,
+		      unsigned long d) __asm__("prctl");
+EXPORT int prctl_hook(int option, unsigned long a, unsigned long b, unsigned long c,
+		      unsigned long d)
+{
+	real_find();
+	if (option == PR_SET_SECCOMP && is_ours())
+		session_off(WIRE_REASON_SECCOMP);
+	return real.prctl(option, a, b, c, d);
 }
 
 /* --- ending -----------------------------------------------------------------------------------*/

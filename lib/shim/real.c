@@ -211,6 +211,7 @@ void real_find(void)
 	FIND(wait3);
 	FIND(wait4);
 	FIND(waitid);
+	FIND(prctl);
 	FIND(execve);
 	FIND(execvpe);
 	FIND(fexecve);

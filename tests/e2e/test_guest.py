@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from conftest import wait_for
-from shim_events import REASON_NO_RINGS, STATE_OFF, events, shim, sound  # noqa: F401 (fixtures)
+from shim_events import REASON_NO_RINGS, REASON_SECCOMP, STATE_OFF, events, shim, sound  # noqa: F401 (fixtures)
 
 LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
 
@@ -115,11 +115,12 @@ def test_more_threads_than_there_are_rings_are_no_reason_to_fail(guest, programs
 # --- limits that a program gives itself --------------------------------------------------------
 
 
-@pytest.mark.xfail(strict=True, reason="the shim asks whether memory can be read by a call that such a filter "
-                                       "does not expect (rt_sigprocmask), and does not see the filter coming")
-def test_a_filter_that_kills_on_other_system_calls_than_an_allocators(guest, programs):
+def test_a_filter_that_kills_on_other_system_calls_than_an_allocators(guest, record, programs):
     run = guest(programs / "guest_seccomp")
     assert run.stdout == run.alone
+    assert (run.image["state"], run.image["reason"]) == (STATE_OFF, REASON_SECCOMP)
+    heap = record(programs / "guest_seccomp", options=["--cpu=off"]).report()["heap"]
+    assert heap["tracked"] is False and "seccomp" in heap["reason"]
 
 
 # --- descriptors ------------------------------------------------------------------------------
