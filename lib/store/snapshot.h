@@ -3,7 +3,7 @@
  * snapshot - a private copy of a profile, below $TMPDIR, for a reader who would have to write.
  *
  * A profile whose recorder was killed within a commit has to be rolled back before it can be read,
- *one without names gets some first.  A reader must not write to what it reads, and often may not.
+ * one without names gets some first.  A reader must not write to what it reads, and often may not.
  *
  *	if (snapshot_make(&copy, "cprof.data", &err) >= 0)
  *		use(copy);

@@ -2,7 +2,7 @@
 """measure - one run of a command: time, CPU and memory, of the program and of its profiler apart.
 
     with Meter() as meter:
-        run = meter.run(["perf", "record", "./app"], program="./app", folder=folder)
+        run = meter.run(Command(["perf", "record", "./app"], program="./app", folder=folder))
 
 CPU time in all is what wait4(2) says of the command and everything that it waited for.  What of it is the
 program's comes from the kernel's exit records (exits.py): the processes that execute `program`, and their

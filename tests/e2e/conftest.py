@@ -80,7 +80,6 @@ class Runner:
         assert status is None or result.returncode == status, result.stderr
         return Profile(self, self.folder / output, result)
 
-
     def is_recording(self, output="cprof.data"):
         """Whether a recording in this folder has begun: its first commit is there."""
         try:
