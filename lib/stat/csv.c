@@ -1,28 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/csv.h"
 #include "stat/view.h"
 
 static const char heading[] = "command,arguments,run,time_s,event,unit,status,runs,mean,stddev,"
 			      "min,max,coverage,difference,error,p,reason\n";
 
-/* A field, quoted if need be (RFC 4180), and what is behind it. */
+/* A field and what is behind it. */
 static void put_text(const char *text, const char *end, FILE *out)
 {
-	if (strpbrk(text, ",\"\n")) {
-		fputc('"', out);
-		for (; *text; text++) {
-			if (*text == '"')
-				fputc('"', out);
-			fputc(*text, out);
-		}
-		fputc('"', out);
-	} else {
-		fputs(text, out);
-	}
+	csv_put_text(text, out);
 	fputs(end, out);
 }
 
@@ -36,18 +25,12 @@ static void put_number(double number, const char *end, FILE *out)
 
 static void put_arguments(char *const *words, FILE *out)
 {
-	char *joined = NULL, *utf8;
-	size_t size;
-	FILE *stream = open_memstream(&joined, &size);
+	size_t nr = 0;
 
-	for (size_t i = 0; stream && words[i]; i++)
-		fprintf(stream, "%s%s", i ? " " : "", words[i]);
-	if (stream)
-		fclose(stream);
-	utf8 = text_utf8(joined ? joined : "");
-	put_text(utf8, ",", out);
-	free(utf8);
-	free(joined);
+	while (words[nr])
+		nr++;
+	csv_put_words((const char *const *)words, nr, ' ', out);
+	fputc(',', out);
 }
 
 /* Up to the status. */

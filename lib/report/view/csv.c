@@ -2,53 +2,14 @@
 /* The table of a view by RFC 4180, with the keys of JSON on top; what is not known is empty. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/text.h"
+#include "base/csv.h"
 #include "report/view/view.h"
 
 static bool has_column(const struct field *field)
 {
 	return !field->text_only && field->type != FIELD_OBJECT && field->type != FIELD_ROWS &&
 	       field->type != FIELD_MAP;
-}
-
-static void put_quoted(const char *text, FILE *out)
-{
-	putc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			putc('"', out);
-		putc(*text, out);
-	}
-	putc('"', out);
-}
-
-static void put_text(const char *text, FILE *out)
-{
-	char *valid = text_utf8(text);
-
-	if (strpbrk(valid, ",\"\r\n"))
-		put_quoted(valid, out);
-	else
-		fputs(valid, out);
-	free(valid);
-}
-
-/* Stacks and command lines: one column. */
-static void put_texts(const struct texts *texts, FILE *out)
-{
-	char *joined = NULL;
-	size_t size;
-	FILE *stream = open_memstream(&joined, &size);
-
-	for (size_t i = 0; stream && i < texts->nr; i++)
-		fprintf(stream, "%s%s", i ? ";" : "", texts->at[i]);
-	if (stream)
-		fclose(stream);
-	put_text(joined ? joined : "", out);
-	free(joined);
 }
 
 static void put_value(struct value value, FILE *out)
@@ -65,10 +26,10 @@ static void put_value(struct value value, FILE *out)
 			fprintf(out, "%.12g", value.real);
 		break;
 	case VALUE_TEXT:
-		put_text(value.text, out);
+		csv_put_text(value.text, out);
 		break;
-	case VALUE_TEXTS:
-		put_texts(value.texts, out);
+	case VALUE_TEXTS: /* stacks and command lines: one column */
+		csv_put_words(value.texts->at, value.texts->nr, ';', out);
 		break;
 	case VALUE_ABSENT:
 	case VALUE_OBJECT:
@@ -92,7 +53,7 @@ static void put_line(const struct fields *fields, const void *row, FILE *out)
 		if (row)
 			put_value(field_value(fields, field, row), out);
 		else
-			put_text(field->key, out);
+			csv_put_text(field->key, out);
 	}
 	putc('\n', out);
 }
