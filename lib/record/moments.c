@@ -8,11 +8,6 @@ void moments_release(struct moments *moments)
 	vec_free(&moments->points);
 }
 
-static uint64_t rss(const struct profile_memory *memory)
-{
-	return memory->anonymous_bytes + memory->file_bytes + memory->shared_bytes;
-}
-
 static bool is_together(const struct moments *moments, const struct profile_memory *a,
 			const struct profile_memory *b)
 {
@@ -24,7 +19,7 @@ static void merge(struct profile_memory *kept, const struct profile_memory *next
 {
 	uint64_t peak_rss_bytes = next->peak_rss_bytes;
 
-	if (rss(next) > rss(kept))
+	if (profile_rss_bytes(next) > profile_rss_bytes(kept))
 		*kept = *next;
 	kept->peak_rss_bytes = peak_rss_bytes;
 }

@@ -246,6 +246,11 @@ struct profile_memory {
 	uint64_t peak_rss_bytes; /* the most so far */
 };
 
+static inline uint64_t profile_rss_bytes(const struct profile_memory *memory)
+{
+	return memory->anonymous_bytes + memory->file_bytes + memory->shared_bytes;
+}
+
 struct profile_function {
 	uint32_t id;
 	uint32_t module;

@@ -106,7 +106,6 @@ static const struct profile_heap *tree_row(const struct work *w)
 /* False: there are none. */
 static bool find_figures(struct work *w)
 {
-	static const char *const no_peak = "the peaks of several processes are not of one moment";
 	const struct profile_heap *only = only_row(w), *tree = tree_row(w);
 	const struct profile_heap *row = w->scope->process == PROFILE_NONE ? tree ?: only : only ?: tree;
 	bool found = false;
@@ -118,7 +117,8 @@ static bool find_figures(struct work *w)
 		return true;
 	}
 
-	w->heap->peak_bytes = w->heap->peak_blocks = w->heap->peak_time_s = FIGURE_ABSENT(no_peak);
+	w->heap->peak_bytes = w->heap->peak_blocks = w->heap->peak_time_s =
+		FIGURE_ABSENT(NO_COMMON_PEAK);
 	for (size_t i = 0; i < w->profile->nr_heaps; i++) {
 		row = &w->profile->heaps[i];
 		if (row->process == PROFILE_NONE || !wants(w, row->process))

@@ -11,7 +11,6 @@
 #define SHORTEST_US 1000
 
 static const char no_looks[] = "no process was looked at by then";
-static const char not_one_moment[] = "the peaks of several processes are not of one moment";
 
 struct work {
 	struct history *history;
@@ -160,12 +159,6 @@ static size_t add_heaps(struct work *w)
 
 /* --- memory -----------------------------------------------------------------------------------*/
 
-static double rss(const struct profile_memory *memory)
-{
-	return (double)memory->anonymous_bytes + (double)memory->file_bytes +
-	       (double)memory->shared_bytes;
-}
-
 /* All of one process: in a cell the most that was seen there, or what was seen last. */
 static void add_memory_of(struct work *w, const struct profile_memory *points, size_t nr)
 {
@@ -173,10 +166,10 @@ static void add_memory_of(struct work *w, const struct profile_memory *points, s
 
 	for (size_t i = 0; i < nr;) {
 		size_t cell = cell_of(w, points[i].time_us), next;
-		double most = rss(&points[i]), latest = most;
+		double most = (double)profile_rss_bytes(&points[i]), latest = most;
 
 		for (i++; i < nr && cell_of(w, points[i].time_us) == cell; i++) {
-			latest = rss(&points[i]);
+			latest = (double)profile_rss_bytes(&points[i]);
 			most = latest > most ? latest : most;
 		}
 		next = i < nr ? cell_of(w, points[i].time_us) : end;
@@ -238,7 +231,7 @@ static void fill_heap(const struct work *w, struct time_slice *slice, size_t i, 
 		return;
 	}
 	slice->live_bytes = FIGURE(w->live[i]);
-	slice->max_live_bytes = one_moment ? FIGURE(w->max[i]) : FIGURE_ABSENT(not_one_moment);
+	slice->max_live_bytes = one_moment ? FIGURE(w->max[i]) : FIGURE_ABSENT(NO_COMMON_PEAK);
 	slice->allocations = FIGURE(w->allocations[i]);
 	slice->allocated_bytes = FIGURE(w->allocated[i]);
 }

@@ -17,11 +17,6 @@ static bool wants(const struct work *w, uint32_t id)
 	return w->process == PROFILE_NONE ? w->selection->processes[id] : id == w->process;
 }
 
-static uint64_t rss(const struct profile_memory *look)
-{
-	return look->anonymous_bytes + look->file_bytes + look->shared_bytes;
-}
-
 /* Why nobody looked. */
 static const char *why_unseen(const struct profile *profile)
 {
@@ -60,8 +55,7 @@ static void find_peak(struct work *w)
 	if (!nr)
 		w->memory->peak_rss_bytes = FIGURE_ABSENT(w->memory->reason);
 	else if (nr > 1)
-		w->memory->peak_rss_bytes =
-			FIGURE_ABSENT("the peaks of several processes are not of one moment");
+		w->memory->peak_rss_bytes = FIGURE_ABSENT(NO_COMMON_PEAK);
 	else
 		w->memory->peak_rss_bytes = FIGURE((double)most);
 }
@@ -118,7 +112,7 @@ static void add_look(struct work *w, const struct profile_memory *look, int64_t 
 	    distance(look->time_us, peak_us) > distance((int64_t)(moment->time_s * 1e6), peak_us))
 		moment->time_s = time_s;
 	moment->known = true;
-	moment->rss_bytes += rss(look);
+	moment->rss_bytes += profile_rss_bytes(look);
 	moment->anonymous_bytes += look->anonymous_bytes;
 	moment->file_bytes += look->file_bytes;
 	moment->shared_bytes += look->shared_bytes;

@@ -30,4 +30,7 @@ struct figure {
 #define FIGURE(number) ((struct figure){ .value = (number) })
 #define FIGURE_ABSENT(reason) ((struct figure){ .absent = (reason) })
 
+/* The reason of a maximum that is not the sum of the processes' maxima. */
+#define NO_COMMON_PEAK "the peaks of several processes are not of one moment"
+
 #endif
