@@ -30,11 +30,11 @@ struct heritage *forks_take(struct forks *forks, uint64_t sequence)
 	return NULL;
 }
 
-void forks_forget(struct forks *forks, uint64_t before_ns)
+void forks_forget(struct forks *forks, uint64_t now_ns)
 {
 	size_t nr = 0;
 
-	while (nr < forks->all.nr && forks->all.at[nr].time_ns < before_ns)
+	while (nr < forks->all.nr && now_ns - forks->all.at[nr].time_ns > FORKS_KEPT_NS)
 		heritage_free(forks->all.at[nr++].heritage);
 	if (nr)
 		take_out(forks, 0, nr);

@@ -16,8 +16,6 @@
 /* How long one thread may hold up all others, and how long when others need room. */
 #define PATIENCE_NS UINT64_C(500000000)
 #define PATIENCE_PRESSED_NS UINT64_C(20000000)
-/* How long a forked child may need to say hello. */
-#define FORGET_NS UINT64_C(10000000000)
 
 void intake_init(struct intake *intake, struct channel *channel, struct heap_model *model,
 		 struct frames *frames)
@@ -431,7 +429,7 @@ void intake_tidy(struct intake *intake)
 {
 	find_execs(intake);
 	free_orphaned_claims(intake);
-	forks_forget(&intake->forks, clock_now_ns() - FORGET_NS);
+	forks_forget(&intake->forks, clock_now_ns());
 }
 
 /* --- stacks -----------------------------------------------------------------------------------*/
