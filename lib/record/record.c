@@ -179,13 +179,15 @@ static void look_at_program(struct record *record)
 static int set_clocks(struct record *record, struct error *err)
 {
 	const struct record_config *config = record->config;
+	int64_t end_ns;
 	int ret = 0;
 
+	if (__builtin_add_overflow(config->delay_ns, config->duration_ns, &end_ns))
+		end_ns = INT64_MAX;
 	if (config->delay_ns > 0)
 		ret = wakeups_after(&record->wakeups, config->delay_ns, WAKEUP_DELAY_OVER, err);
 	if (config->duration_ns > 0 && ret >= 0)
-		ret = wakeups_after(&record->wakeups, config->delay_ns + config->duration_ns,
-				    WAKEUP_TIME_OVER, err);
+		ret = wakeups_after(&record->wakeups, end_ns, WAKEUP_TIME_OVER, err);
 	return ret;
 }
 
@@ -408,9 +410,7 @@ static struct record *record_new(const struct record_config *config)
 	struct record *record = xcalloc(1, sizeof(*record));
 
 	record->config = config;
-	record->launch = (struct launch){
-		.pid = -1, .release_fd = -1, .error_fd = -1, .status = LAUNCH_STATUS_OURS
-	};
+	launch_init(&record->launch, NULL);
 	record->supervisor.signal_fd = -1;
 	record->wakeups.fd = -1;
 	record->aggregate = aggregate_new();

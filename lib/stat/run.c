@@ -12,7 +12,8 @@ int run_begin(struct run *run, char *const *arguments, struct error *err)
 	struct launch_config config = { .arguments = arguments, .inheritance = &run->inheritance };
 	int ret;
 
-	*run = (struct run){ .exit_status = -1, .launch = { .release_fd = -1, .error_fd = -1 } };
+	*run = (struct run){ .exit_status = -1 };
+	launch_init(&run->launch, arguments[0]);
 	launch_remember(&run->inheritance);
 	ret = supervise_begin(&run->supervisor, err);
 	if (!ret)

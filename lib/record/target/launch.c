@@ -153,17 +153,21 @@ static _Noreturn void become_program(const struct launch_config *config, const c
 	_exit(LAUNCH_STATUS_CANNOT_EXECUTE);
 }
 
+void launch_init(struct launch *launch, const char *program)
+{
+	*launch = (struct launch){ .pid = -1,
+				   .release_fd = -1,
+				   .error_fd = -1,
+				   .program = program,
+				   .status = LAUNCH_STATUS_OURS };
+}
+
 int launch_fork(struct launch *launch, const struct launch_config *config, struct error *err)
 {
 	int release[2] = { -1, -1 }, report[2] = { -1, -1 };
 	char *elf = find_elf(config->arguments[0]);
 
-	*launch = (struct launch){ .pid = -1,
-				   .release_fd = -1,
-				   .error_fd = -1,
-				   .program = config->arguments[0],
-				   .status = LAUNCH_STATUS_OURS };
-
+	launch_init(launch, config->arguments[0]);
 	if (pipe2(release, O_CLOEXEC) < 0 || pipe2(report, O_CLOEXEC) < 0) {
 		error_errno(err, errno, "make a pipe");
 		goto out;
@@ -230,11 +234,7 @@ int launch_check(struct launch *launch, const char *program, struct error *err)
 	int error;
 
 	free(find_program(program, &error));
-	*launch = (struct launch){ .pid = -1,
-				   .release_fd = -1,
-				   .error_fd = -1,
-				   .program = program,
-				   .status = LAUNCH_STATUS_OURS };
+	launch_init(launch, program);
 	return error ? explain(launch, error, err) : 0;
 }
 

@@ -59,6 +59,9 @@ struct launch {
 	int status; /* of ours, after launch_exec() failed: 125, 126 or 127 */
 };
 
+/* Nothing is started: launch_cancel() has nothing to do. */
+void launch_init(struct launch *launch, const char *program);
+
 /* What launch_exec() would say of a program that is not there, or not executable, beforehand. */
 int launch_check(struct launch *launch, const char *program, struct error *err);
 
