@@ -90,14 +90,22 @@ int column_bind(sqlite3_stmt *statement, int index, const struct column *column,
 	return SQLITE_MISUSE;
 }
 
+/* The difference of two does not overflow. */
+static bool is_time(int64_t value)
+{
+	return value > -(INT64_MAX / 4) && value < INT64_MAX / 4;
+}
+
 static const char *set_integer(const struct column *column, char *field, int64_t value)
 {
 	switch (column->type) {
-	case COLUMN_I64:
 	case COLUMN_U64:
-	case COLUMN_TIME:
 		*(int64_t *)field = value;
 		return NULL;
+	case COLUMN_I64:
+	case COLUMN_TIME:
+		*(int64_t *)field = value;
+		return is_time(value) ? NULL : "is out of range";
 	case COLUMN_I32:
 	case COLUMN_EXIT_STATUS:
 	case COLUMN_SIGNAL:

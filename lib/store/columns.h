@@ -27,9 +27,9 @@ enum column_type {
 	COLUMN_I32,
 	COLUMN_EXIT_STATUS, /* int; -1: NULL */
 	COLUMN_SIGNAL,	    /* int; 0: NULL */
-	COLUMN_I64,
-	COLUMN_U64,  /* above 2^63 - 1: the negative number with the same bits */
-	COLUMN_TIME, /* int64_t; PROFILE_NO_TIME: NULL */
+	COLUMN_I64,	    /* a time or duration, which is never NULL */
+	COLUMN_U64,	    /* above 2^63 - 1: the negative number with the same bits */
+	COLUMN_TIME,	    /* int64_t; PROFILE_NO_TIME: NULL */
 	COLUMN_DOUBLE,
 	COLUMN_BOOL,
 	COLUMN_TEXT,

@@ -212,6 +212,10 @@ Test(profile_hostile, values_of_other_types_are_refused)
 	assert_change_refused("UPDATE thread SET tid = 'x'", "thread 0: tid is not an integer");
 	assert_change_refused("UPDATE thread SET tid = 4294967296", "thread 0: tid is out of");
 	assert_change_refused("UPDATE thread SET tid = 1.5", "thread 0: tid is not an integer");
+	assert_change_refused("UPDATE slice SET time_us = 9223372036854775807 WHERE process = 1",
+			      "time_us is out of");
+	assert_change_refused("UPDATE thread SET start_us = -9223372036854775807",
+			      "thread 0: start_us is out of");
 	assert_change_refused("UPDATE event SET status = 'x'", "event 0: status is not a known");
 	assert_change_refused("UPDATE event SET value = 'x'", "event 0: value is not a number");
 	assert_change_refused("UPDATE event SET value = 9e999", "event 0: value is not finite");
