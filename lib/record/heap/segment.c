@@ -11,20 +11,20 @@
 
 #include "base/alloc.h"
 
-#define TABLES_BYTES (WIRE_SEGMENT_BYTES - WIRE_NODES_AT)
-
 /* What was read before is not read again after: somebody may be changing it. */
 #define read_once() __asm__ volatile("" ::: "memory")
 
+/* In one piece: to unmap two costs a round to all CPUs more. */
 static bool map_parts(struct segment *segment)
 {
-	uint64_t at = wire_segment_at(segment->index);
+	char *whole = channel_map(segment->channel, wire_segment_at(segment->index),
+				  WIRE_SEGMENT_BYTES, PROT_READ);
 
-	segment->shared =
-		channel_map(segment->channel, at, WIRE_HEAD_BYTES, PROT_READ | PROT_WRITE);
-	segment->tables =
-		channel_map(segment->channel, at + WIRE_NODES_AT, TABLES_BYTES, PROT_READ);
-	return segment->shared && segment->tables;
+	if (!whole)
+		return false;
+	segment->shared = (void *)whole;
+	segment->tables = whole + WIRE_NODES_AT;
+	return mprotect(whole, WIRE_HEAD_BYTES, PROT_READ | PROT_WRITE) == 0;
 }
 
 struct segment *segment_open(const struct channel *channel, uint32_t index)
@@ -53,9 +53,7 @@ void segment_close(struct segment *segment)
 	if (!segment)
 		return;
 	if (segment->shared)
-		munmap(segment->shared, WIRE_HEAD_BYTES);
-	if (segment->tables)
-		munmap((void *)segment->tables, TABLES_BYTES);
+		munmap(segment->shared, WIRE_SEGMENT_BYTES);
 	if (segment->pidfd >= 0)
 		close(segment->pidfd);
 	vec_each(&segment->rings, ring) free(*ring);
