@@ -2,8 +2,14 @@
 """Process trees: forks, execs and ends, and the heap of all processes together."""
 
 import json
+import os
 import resource
+import shutil
 import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
 
 import pytest
 
@@ -91,6 +97,13 @@ def check_sums(report):
     assert report["heap"]["peak_exact"]
 
 
+def check_stored_sums(profile):
+    """The same by SQL, where the document would be large."""
+    for key in SUMS:
+        (whole,), = profile.sql(f"SELECT {key} FROM heap WHERE process = -1")
+        assert profile.sql(f"SELECT sum({key}) FROM heap WHERE process >= 0") == [(whole,)], key
+
+
 @pytest.fixture(params=["root", "nobody"])
 def anybody(request, runner):
     """Us, and an ordinary user."""
@@ -139,9 +152,7 @@ def test_python_multiprocessing(anybody, way):
     assert sum(allocations > 0 and status == 0 for allocations, status, _, _ in workers) == 2, workers
     if way == "fork":
         assert sum(size > 500000 and frees > 0 for _, _, size, frees in workers) == 2
-    for key in SUMS:
-        (whole,), = profile.sql(f"SELECT {key} FROM heap WHERE process = -1")
-        assert profile.sql(f"SELECT sum({key}) FROM heap WHERE process >= 0") == [(whole,)], key
+    check_stored_sums(profile)
 
 
 MAKEFILE = """
@@ -174,6 +185,70 @@ def test_make_builds_the_same_thing(runner, need):
     assert len(by_command(report, "cc1")) == len(by_command(report, "as")) == 4
     assert all(p["exit_status"] == 0 for p in report["processes"] if not p["replaced"])
     check_sums(report)
+
+
+@pytest.mark.long
+def test_make_builds_a_whole_project(runner, need):
+    """This one, as it is in the working tree."""
+    need.tool("make")
+    need.file("/usr/bin/cc", "the compiler itself, not a cache of it")
+    tree = Path(__file__).resolve().parents[2]
+    built = []
+    for name in ("plain", "recorded"):
+        folder = runner.folder / "project"
+        shutil.rmtree(folder, ignore_errors=True)
+        for part in ("cmd", "lib", "man", "scripts"):
+            shutil.copytree(tree / part, folder / part)
+        shutil.copy(tree / "Makefile", folder)
+        build = ["make", "-j2", "-C", folder, "CC=/usr/bin/cc", "build/release/libcprof.a"]
+        if name == "plain":
+            assert runner.run(*build).returncode == 0
+        else:
+            profile = runner.record(*build, options=["--no-symbols"])
+        built.append({path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.o")})
+    assert built[0] == built[1] and len(built[0]) > 50
+    assert profile.sql("SELECT * FROM quality WHERE kind IN ('lost', 'bounded', 'untracked')") == []
+    assert profile.sql("SELECT count(*), sum(tracked), sum(exit_status = 0) FROM v_process "
+                       "WHERE executable LIKE '%/cc1' AND executed") == [(len(built[0]),) * 3]
+    check_stored_sums(profile)
+
+
+CONFIGURE = """
+i=0
+while [ $i -lt 30 ]; do
+	i=$((i + 1))
+	case $((i % 3)) in
+	0) echo "int main(void) { return nosuch_$i(); }" ;;
+	1) echo "#include <nosuch_$i.h>" ;;
+	2) echo "#include <stddef.h>
+		int main(void) { return sizeof(size_t) == 0; }" ;;
+	esac >conftest.c
+	if ${CC} -o conftest conftest.c >>config.log 2>&1 && ./conftest
+	then echo "#define HAVE_$i 1"
+	else echo "/* #undef HAVE_$i */"
+	fi
+	rm -f conftest conftest.c
+done >config.h
+cat config.h
+"""
+
+
+def test_a_configure_script(anybody, need):
+    """Like autoconf's: thirty probes, of which a third compiles, and runs what came out."""
+    need.file("/usr/bin/cc", "the compiler itself, not a cache of it")
+    (anybody.folder / "configure").write_text(CONFIGURE)
+    plain = anybody.run("sh", "configure", env={"CC": "/usr/bin/cc"})
+    profile = anybody.record("sh", "configure", options=["--no-symbols"], env={"CC": "/usr/bin/cc"})
+    assert profile.stdout == plain.stdout and plain.stdout.count("#define") == 10
+    assert profile.sql("SELECT * FROM quality WHERE kind IN ('lost', 'bounded', 'untracked')") == []
+
+    def images(name):
+        return profile.sql("SELECT count(*), sum(tracked), sum(exit_status = 0) FROM v_process "
+                           f"WHERE executed AND executable LIKE '%/{name}'")
+    assert images("conftest") == [(10, 10, 10)]
+    assert images("cc1") == [(30, 30, 20)], "10 do not compile"
+    assert images("%as") == [(20, 20, 20)]
+    check_stored_sums(profile)
 
 
 DAEMON = """
@@ -226,6 +301,200 @@ fn main() {
     assert profile.stdout == "0\n1\n2\n" and spoiled(report) == []
     assert sorted(p["exit_status"] for p in by_command(report, "sh") if p["executed"]) == [0, 1, 2]
     check_sums(report)
+
+
+FORKS = """
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+static char *leaf[] = { "/proc/self/exe", "leaf", NULL };
+static void *inherited;
+
+static void use_heap(int nr, size_t size)
+{
+	while (nr--)
+		if (!malloc(size))
+			_exit(3);
+}
+
+/* The child frees what it inherited, and holds blocks of its own. */
+static int child(void)
+{
+	free(inherited);
+	use_heap(30, 50);
+	free(malloc(70));
+	return 0;
+}
+
+static int wait_for(pid_t pid)
+{
+	int status;
+
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 9;
+}
+
+static int by_fork(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(child());
+	return wait_for(pid);
+}
+
+static int by_clone(void)
+{
+	pid_t pid = (pid_t)syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L);
+
+	if (!pid)
+		_exit(child());
+	return wait_for(pid);
+}
+
+static volatile int status = 8;
+
+static void on_signal(int number)
+{
+	(void)number;
+	status = by_fork();
+}
+
+static int in_handler(void)
+{
+	signal(SIGUSR1, on_signal);
+	raise(SIGUSR1);
+	return status;
+}
+
+static void *fork_in_thread(void *unused)
+{
+	status = by_fork();
+	return unused;
+}
+
+static int in_thread(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, fork_in_thread, NULL) || pthread_join(thread, NULL))
+		return 7;
+	return status;
+}
+
+static int by_vfork(void)
+{
+	pid_t pid = vfork();
+
+	if (!pid) {
+		execve(leaf[0], leaf, environ);
+		_exit(6);
+	}
+	return wait_for(pid);
+}
+
+static int by_spawn(void)
+{
+	pid_t pid;
+
+	return posix_spawn(&pid, leaf[0], NULL, NULL, leaf, environ) ? 5 : wait_for(pid);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct way {
+		const char *name;
+		int (*run)(void);
+	} ways[] = { { "fork", by_fork },     { "clone", by_clone }, { "handler", in_handler },
+		     { "thread", in_thread }, { "vfork", by_vfork }, { "spawn", by_spawn } };
+
+	if (argc < 2)
+		return 4;
+	if (!strcmp(argv[1], "leaf")) {
+		use_heap(30, 50);
+		free(malloc(70));
+		return 0;
+	}
+	inherited = malloc(1000);
+	use_heap(5, 10);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (!strcmp(argv[1], ways[i].name))
+			return ways[i].run();
+	return 4;
+}
+"""
+
+# As FORKS counts them: what a child does, whether it was forked or executed.
+OF_CHILD = {"allocations": 31, "allocated_bytes": 30 * 50 + 70, "live_bytes": 30 * 50, "live_blocks": 30,
+            "freed_bytes": 70}
+
+
+def own(heap, key):
+    """Of a process without what the thread library allocates for itself (calloc)."""
+    return heap[key] - sum(site[key] for site in heap["sites"] if site["stack"][-1] == "calloc")
+
+
+@pytest.mark.parametrize("cpu", ["on", "off"])
+@pytest.mark.parametrize("way", ["fork", "clone", "handler", "thread", "vfork", "spawn"])
+def test_the_heap_of_a_child_however_it_was_made(runner, need, way, cpu):
+    need.tool("cc")
+    (runner.folder / "forks.c").write_text(FORKS)
+    assert runner.run("cc", "-fno-builtin", "-pthread", "-o", "forks", "forks.c").returncode == 0
+    report = runner.record("./forks", way, options=[f"--cpu={cpu}"]).report()
+    program, *children = [p for p in report["processes"] if p["tracked"]]
+    (child,) = children
+    executed = way in ("vfork", "spawn")
+    assert {key: child["heap"][key] for key in OF_CHILD} == OF_CHILD
+    assert child["heap"]["inherited_frees"] == (0 if executed else 1)
+    assert own(program["heap"], "allocations") == 6 and own(program["heap"], "live_bytes") == 1050
+    assert child["parent"] == program["pid"] and child["exit_status"] == 0
+    assert [p for p in report["processes"] if not p["tracked"] and not p["replaced"]] == []
+    assert spoiled(report) == []
+    check_sums(report)
+
+
+MANY = """
+i=0
+while [ $i -lt 300 ]; do /bin/true; i=$((i + 1)); done
+kill -USR1 $1
+read line
+"""
+
+
+def memory_file(pid):
+    """What the recorder shares with the program, as it is in /proc."""
+    for fd in Path(f"/proc/{pid}/fd").iterdir():
+        if "memfd:" in os.readlink(fd):
+            return fd
+    raise AssertionError("no memory is shared")
+
+
+def test_memory_of_processes_that_ended_is_used_again(runner):
+    """One process holds on while hundreds come and go."""
+    waiting, told = threading.Event(), signal.signal(signal.SIGUSR1, lambda *_: waiting.set())
+    try:
+        recorder = runner.start(runner.cprof, "record", "--no-symbols", "--cpu=off", "-q", "--", "sh", "-c", MANY,
+                                "sh", os.getpid(), stdin=subprocess.PIPE)
+        with recorder:
+            assert waiting.wait(120)
+            file = memory_file(recorder.pid)
+            used = file.stat().st_blocks * 512
+            for _ in range(200):
+                if used < 4 << 20:
+                    break
+                time.sleep(0.05)  # the last ones are being taken out
+                used = file.stat().st_blocks * 512
+            recorder.communicate(b"\n", timeout=60)
+    finally:
+        signal.signal(signal.SIGUSR1, told)
+    assert 0 < used < 4 << 20
 
 
 @pytest.mark.long
