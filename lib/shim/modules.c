@@ -247,9 +247,27 @@ static bool ask_kernel(struct image *image, struct self_maps *maps, uintptr_t pc
 	return true;
 }
 
+/* Of a program with holes between its segments the loader tells the segment only. */
+static bool is_segment(const struct image *image)
+{
+	uintptr_t hdr = (uintptr_t)image->eh_frame_hdr;
+
+	return hdr && (hdr < image->start || hdr >= image->end);
+}
+
 static bool find_image(struct image *image, struct self_maps *maps, uintptr_t pc)
 {
-	return real._dl_find_object ? ask_loader(image, pc) : ask_kernel(image, maps, pc);
+	struct image whole;
+
+	if (!real._dl_find_object)
+		return ask_kernel(image, maps, pc);
+	if (!ask_loader(image, pc))
+		return false;
+	if (is_segment(image) && ask_kernel(&whole, maps, pc)) {
+		whole.name = image->name;
+		*image = whole;
+	}
+	return true;
 }
 
 /* What is there in place of an image that we knew, or in a place where we knew none. */

@@ -7,8 +7,9 @@
  *		use(maps.start, maps.path);
  *	self_maps_release(&maps);
  *
- * For libcs without _dl_find_object() (glibc before 2.35, musl): it asks no loader and takes none
- *of its locks, but reads all of /proc/self/maps, so what it finds is to be remembered.
+ * For libcs without _dl_find_object() (glibc before 2.35, musl), and where that knows less: it asks
+ * no loader and takes none of its locks, but reads all of /proc/self/maps, so what it finds is to
+ * be remembered.
  */
 #ifndef SHIM_SELF_MAPS_H
 #define SHIM_SELF_MAPS_H

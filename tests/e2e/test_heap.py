@@ -9,6 +9,7 @@ import json
 import re
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -278,3 +279,16 @@ print(len(t))
 """)
     nearly_equal(real, "/usr/bin/python3", "-I", script,
                  env={"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"})
+
+
+@pytest.mark.parametrize("layout", [["-no-pie"], ["-fuse-ld=lld"], ["-fuse-ld=gold"], ["-Wl,-z,noseparate-code"],
+                                    # Leaves holes between the segments: the loader then tells one of them only.
+                                    ["-Wl,-z,max-page-size=0x10000"]], ids=" ".join)
+def test_heap_stacks_are_whole_however_the_program_is_laid_out(record, runner, layout):
+    source = Path(__file__).parent.parent / "programs/heap_chain.c"
+    built = runner.run("gcc", "-O2", "-fomit-frame-pointer", "-fno-inline", "-o", "chain", source, *layout)
+    if built.returncode:
+        pytest.skip(f"gcc cannot link so here: {built.stderr.splitlines()[-1]}")
+    report = record("./chain", "keep=1000", "pass=2000", options=["--cpu=off"]).report()
+    stacks = sorted(site["stack"] for site in report["heap"]["sites"])
+    assert stacks == [["main", "keep", "malloc"], ["main", "pass", "malloc"]]

@@ -134,8 +134,12 @@ def test_stacks_go_through_signal_handlers(record, programs):
     assert report["cpu"]["truncated_stacks"] <= 0.02 * report["cpu"]["samples"]
 
 
-@pytest.mark.parametrize("layout", [["-no-pie"], ["-static"], ["-static-pie"], ["-fuse-ld=lld"],
-                                    ["-fuse-ld=gold"], ["-Wl,-z,noseparate-code"], ["-Wl,--no-eh-frame-hdr"]], ids=" ".join)
+LAYOUTS = [["-no-pie"], ["-static"], ["-static-pie"], ["-fuse-ld=lld"], ["-fuse-ld=gold"],
+           ["-Wl,-z,noseparate-code"], ["-Wl,--no-eh-frame-hdr"],
+           ["-Wl,-z,max-page-size=0x10000"]]  # leaves holes between the segments
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=" ".join)
 def test_stacks_are_complete_however_the_program_is_laid_out(record, runner, layout):
     source = Path(__file__).parent.parent / "programs/deep.c"
     built = runner.run("gcc", "-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls", "-o", "deep", source, *layout)
