@@ -434,7 +434,7 @@ void intake_tidy(struct intake *intake)
 
 /* --- stacks -----------------------------------------------------------------------------------*/
 
-/* A hole is punched for a fifth of the time where nobody has the memory mapped any more. */
+/* Unmapped first: a hole in what is mapped costs a round to all CPUs. */
 static void forget_segment(struct intake *intake, struct segment *segment)
 {
 	uint32_t index = segment->index;
