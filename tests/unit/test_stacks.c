@@ -314,7 +314,7 @@ Test(stacks, does_not_choose_between_two_stacks_with_the_same_frame)
 	copy_size = 8192;
 	for (int i = 0; i < rounds; i++) {
 		memory = i < 2 ? &whole : NULL;
-		calls[i](900);
+		calls[i](500);
 		cr_expect(eq(int, unwind_end_is_root(stack.end), i < 2));
 	}
 }
@@ -338,6 +338,9 @@ Test(stacks, goes_on_by_the_kernels_chain_while_frames_keep_their_pointer)
 {
 	size_t without;
 
+#ifdef __SANITIZE_ADDRESS__
+	cr_skip("ASan: the chain differs from glibc's list behind the recursion");
+#endif
 	copy_size = 4096;
 	recurse_by_fp(200);
 	without = stack.nr;
