@@ -44,8 +44,8 @@ struct error {
 int error_set(struct error *err, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* As error_set() with code -errno_value, and ": <strerror>" appended to the message; the hint is what
- * lifts the limit, if it is one of a limit. */
+/* As error_set() with code -errno_value, and ": <strerror>" appended to the message; the hint is
+ * what lifts the limit, if it is one of a limit. */
 int error_errno(struct error *err, int errno_value, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -11,7 +11,7 @@
 struct samples {
 	struct samples_config config;
 	struct stacks *stacks;
-	struct stack stack;		    /* of the sample at hand */
+	struct stack stack; /* of the sample at hand */
 	struct width width;
 	VEC(struct profile_address) frames; /* of the sample at hand, leaf first; then turned */
 	VEC(uint32_t) ids;		    /* of modules, by module->id; PROFILE_NONE: not yet */

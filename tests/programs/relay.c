@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * relay CHAINS [MS]: as many chains of threads as asked for, each thread of which computes for about a
- * millisecond, starts the next one of its chain and ends: threads come and go all the time.  Ends
- * after MS milliseconds (60 s).
+ * relay CHAINS [MS]: as many chains of threads as asked for, each thread of which computes for
+ * about a millisecond, starts the next one of its chain and ends: threads come and go all the time.
+ * Ends after MS milliseconds (60 s).
  */
 #include <pthread.h>
 #include <stdint.h>

@@ -26,19 +26,19 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t told = PTHREAD_COND_INITIALIZER;
 static int wanted, done;
 
-#define BURN(name, factor)                                                                                \
-	static __attribute__((noinline)) void name(void)                                           \
-	{                                                                                          \
-		struct timespec used;                                                              \
-		double from, now;                                                                  \
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);                                     \
-		from = used.tv_sec * 1e3 + used.tv_nsec / 1e6;                                     \
-		do {                                                                               \
-			for (int i = 0; i < 10000; i++)                                            \
-				sink = sink * factor + (uint64_t)i;                                    \
-			clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);                             \
-			now = used.tv_sec * 1e3 + used.tv_nsec / 1e6;                              \
-		} while (now - from < milliseconds);                                               \
+#define BURN(name, factor)                                             \
+	static __attribute__((noinline)) void name(void)               \
+	{                                                              \
+		struct timespec used;                                  \
+		double from, now;                                      \
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);         \
+		from = used.tv_sec * 1e3 + used.tv_nsec / 1e6;         \
+		do {                                                   \
+			for (int i = 0; i < 10000; i++)                \
+				sink = sink * factor + (uint64_t)i;    \
+			clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used); \
+			now = used.tv_sec * 1e3 + used.tv_nsec / 1e6;  \
+		} while (now - from < milliseconds);                   \
 	}
 
 BURN(in_the_thread_before, 3)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * vanish [FILE]: before it does anything else it removes its own file, or puts FILE in its place.  Then it
- * computes for about 150 ms of CPU time in work() and leaks 1234 bytes in forget().
+ * vanish [FILE]: before it does anything else it removes its own file, or puts FILE in its place.
+ * Then it computes for about 150 ms of CPU time in work() and leaks 1234 bytes in forget().
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -80,8 +80,8 @@ static int open_group(struct events *events, const struct perf_event_attr *attrs
 		group[i] = -1;
 	for (size_t i = 0; i < events->nr_events && ret >= 0; i++) {
 		*failed = i;
-		ret = group[i] = perf_open(&attrs[i], at->tid, events->cpus.at[at->cpu],
-					   i ? group[0] : -1);
+		ret = group[i] =
+			perf_open(&attrs[i], at->tid, events->cpus.at[at->cpu], i ? group[0] : -1);
 		if (ret >= 0)
 			ret = remember_id(events, group[i], number * events->nr_events + i);
 	}
