@@ -12,12 +12,15 @@ enum {
 	LOOKS_MAX = 100, /* a program that starts threads without end is never at rest */
 };
 
-enum {
-	OWN = 1,
-	OWN_CLOSED, /* they were inherited too */
-};
+#define CLOSED UINT64_MAX
 
 /* --- events -----------------------------------------------------------------------------------*/
+
+static void add_root(struct attached *attached, pid_t tid)
+{
+	map_set(&attached->roots, (uint64_t)tid, attached->roots.nr + 1);
+	map_set(&attached->root_of, (uint64_t)tid, (uint64_t)tid);
+}
 
 /* It may end meanwhile: then there is nothing to open. */
 static int open_thread(struct attached *attached, pid_t tid, struct events *events,
@@ -31,7 +34,7 @@ static int open_thread(struct attached *attached, pid_t tid, struct events *even
 	if (ret < 0)
 		*err = error;
 	else
-		map_set(&attached->threads, (uint64_t)tid, OWN);
+		add_root(attached, tid);
 	return ret;
 }
 
@@ -43,7 +46,7 @@ static int open_new(struct attached *attached, pid_t pid, struct events *events,
 
 	attach_threads(pid, &threads);
 	for (size_t i = 0; i < threads.nr && ret >= 0; i++) {
-		if (map_find(&attached->threads, (uint64_t)threads.at[i]))
+		if (map_find(&attached->roots, (uint64_t)threads.at[i]))
 			continue;
 		ret = open_thread(attached, threads.at[i], events, err);
 		nr++;
@@ -67,7 +70,7 @@ int attached_open_threads(struct attached *attached, const struct attach *attach
 {
 	int ret = 0;
 
-	map_set(&attached->threads, (uint64_t)attach->at[0].thread, OWN);
+	add_root(attached, attach->at[0].thread);
 	for (size_t i = 0; i < attach->nr && ret >= 0; i++)
 		ret = open_all(attached, attach->at[i].pid, events, err);
 	return ret < 0 ? ret : 0;
@@ -75,32 +78,44 @@ int attached_open_threads(struct attached *attached, const struct attach *attach
 
 void attached_release(struct attached *attached)
 {
-	map_release(&attached->threads);
+	map_release(&attached->roots);
+	map_release(&attached->root_of);
+}
+
+static uint64_t number(const struct attached *attached, pid_t root)
+{
+	const uint64_t *found = map_find(&attached->roots, (uint64_t)root);
+
+	return found ? *found : 0;
+}
+
+static void close_root(struct attached *attached, struct events *events, pid_t root)
+{
+	log_debug(LOG_TARGET, "thread %d had inherited events", (int)root);
+	events_remove(events, root);
+	map_set(&attached->roots, (uint64_t)root, CLOSED);
 }
 
 bool attached_counts(struct attached *attached, struct events *events, pid_t root, pid_t tid)
 {
-	const uint64_t *own = map_find(&attached->threads, (uint64_t)root);
+	const uint64_t *known = map_find(&attached->root_of, (uint64_t)tid);
+	pid_t other = known ? (pid_t)*known : root;
 
-	if (own && *own == OWN_CLOSED)
+	if (number(attached, root) == CLOSED)
 		return false;
-	if (root == tid)
-		return true;
-	own = map_find(&attached->threads, (uint64_t)tid);
-	if (own && *own == OWN) {
-		log_debug(LOG_TARGET, "thread %d had inherited events of %d", (int)tid, (int)root);
-		events_remove(events, tid);
-		map_set(&attached->threads, (uint64_t)tid, OWN_CLOSED);
+	if (other != root && number(attached, other) < number(attached, root)) {
+		close_root(attached, events, root);
+		return false;
 	}
+	if (other != root && number(attached, other) != CLOSED)
+		close_root(attached, events, other);
+	map_set(&attached->root_of, (uint64_t)tid, (uint64_t)root);
 	return true;
 }
 
 void attached_ended(struct attached *attached, pid_t tid)
 {
-	const uint64_t *own = map_find(&attached->threads, (uint64_t)tid);
-
-	if (own && *own == OWN)
-		map_remove(&attached->threads, (uint64_t)tid);
+	map_remove(&attached->root_of, (uint64_t)tid);
 }
 
 /* --- what was there before --------------------------------------------------------------------*/

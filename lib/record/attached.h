@@ -13,11 +13,11 @@
  *		use(sample);
  *	attached_release(&attached);
  *
- * What a thread starts inherits its events, but each thread there is needs events of its own. While
- * they are opened new ones may start, and one found by looking again may have inherited events or
- * not: nothing tells.  So it gets its own as well, and should one of its samples come from
- *inherited ones then its own are closed: nothing is missed, and nothing counts twice but for that
- *moment.
+ * What a thread starts inherits its events, but each thread there is needs events of its own: a
+ * root.  While they are opened new ones may start, and one found by looking again may have
+ *inherited events or not: nothing tells.  So it becomes a root as well.  Should samples of one
+ *thread come from two roots, that thread or who started it had inherited events, and the root that
+ *was opened later is closed: nothing is missed, and nothing counts twice but for that moment.
  */
 #ifndef RECORD_ATTACHED_H
 #define RECORD_ATTACHED_H
@@ -32,7 +32,8 @@
 #include "record/target/attach.h"
 
 struct attached {
-	struct map threads; /* tid to what became of its own events */
+	struct map roots;   /* tid to which one it is, from 1 on; CLOSED */
+	struct map root_of; /* of each thread's latest sample */
 };
 
 /* The events of the first process are open already. */
