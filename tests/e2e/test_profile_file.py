@@ -454,15 +454,23 @@ def test_no_room_for_the_profile_is_said_before_the_program_runs(run):
 
 
 def test_no_room_while_the_program_runs_leaves_its_status_and_what_was_kept(runner, programs):
-    """Names of many threads fill the file."""
-    script = ("import threading, time\n"
+    """Names of many threads fill the file; the limit is between the first and the last of four commits."""
+    script = ("import sys, threading, time\n"
               "def work():\n    time.sleep(0.01)\n"
-              "end = time.monotonic() + 4\n"
+              "end = time.monotonic() + float(sys.argv[1])\n"
               "while time.monotonic() < end:\n"
-              "    threads = [threading.Thread(target=work) for _ in range(50)]\n"
+              "    threads = [threading.Thread(target=work) for _ in range(20)]\n"
               "    [t.start() for t in threads]; [t.join() for t in threads]\n"
               "print('finished')\nraise SystemExit(7)")
-    profile = runner.record("/usr/bin/python3", "-c", script, status=7, preexec_fn=limited(150))
+    command = ["/usr/bin/python3", "-c", script]
+
+    def kilobytes(seconds):
+        runner.record(*command, seconds, status=7, options=["--no-symbols"])
+        return (runner.folder / "cprof.data").stat().st_size // 1024
+
+    least, most = kilobytes(0), kilobytes(4)
+    profile = runner.record(*command, 4, status=7, options=["--no-symbols"],
+                            preexec_fn=limited(least + (most - least) * 6 // 10))
     assert profile.stdout == "finished\n"
     assert "File too large" in profile.stderr and "cprof.data" in profile.stderr
     report = profile.report()

@@ -17,7 +17,7 @@ __attribute__((noinline)) static void burn(int n)
 
 __attribute__((noinline)) static void on_alarm(int signal)
 {
-	burn(300000 + signal);
+	burn(1200000 + signal);
 }
 
 __attribute__((noinline)) static int work(int depth)
