@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/images.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -140,8 +141,8 @@ struct process_image *images_fork(struct images *images, const struct process_im
 }
 
 struct process_image *images_exec(struct images *images, struct process_image *former,
-				  uint32_t number, const struct image_facts *facts,
-				  uint64_t time_ns)
+				  uint32_t number, const char *comm,
+				  const struct image_facts *facts, uint64_t time_ns)
 {
 	struct process_image *image = former;
 
@@ -152,6 +153,7 @@ struct process_image *images_exec(struct images *images, struct process_image *f
 		images_end_locked(images, former, time_ns);
 		image = images_add(images, former->row.pid, number, former->row.parent, time_ns);
 	}
+	snprintf(image->comm, sizeof(image->comm), "%s", comm);
 	execute(images, image, facts);
 	pthread_mutex_unlock(&images->lock);
 	return image;

@@ -5,7 +5,7 @@
  *	images = images_new(aggregate, start_ns, true);
  *	image = images_start(images, pid, arguments, now_ns);	// the program: image 0
  *	child = images_fork(images, image, pid, time_ns);
- *	image = images_exec(images, image, 1, &facts, time_ns);
+ *	image = images_exec(images, image, 1, comm, &facts, time_ns);
  *	images_free(images);
  *
  * Perf's records start and end images by processes.h, hellos of the heap side by hellos.h;
@@ -59,8 +59,8 @@ struct process_image *images_fork(struct images *images, const struct process_im
 				  int32_t pid, uint64_t time_ns);
 /* What runs after the exec; number: its own among the images of its pid. */
 struct process_image *images_exec(struct images *images, struct process_image *former,
-				  uint32_t number, const struct image_facts *facts,
-				  uint64_t time_ns);
+				  uint32_t number, const char *comm,
+				  const struct image_facts *facts, uint64_t time_ns);
 /* What an executed image did not know of itself at its exec. */
 void images_learn(struct images *images, struct process_image *image,
 		  const struct image_facts *facts);

@@ -78,5 +78,15 @@ const char *process_image_name(const struct process_image *image)
 {
 	if (image->row.executable)
 		return image->row.executable;
-	return image->row.nr_arguments ? image->row.arguments[0] : "?";
+	if (image->row.nr_arguments)
+		return image->row.arguments[0];
+	return *image->comm ? image->comm : "?";
+}
+
+void process_image_need_arguments(struct process_image *image)
+{
+	const char *name = process_image_name(image);
+
+	if (!image->row.nr_arguments && image->row.executed)
+		process_image_set_arguments(image, &name, 1);
 }

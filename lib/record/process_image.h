@@ -23,6 +23,7 @@
 struct process_image {
 	struct profile_process row;
 	bool over;
+	char comm[16]; /* what the kernel called it at its exec, cut to 15 bytes; "": not known */
 	int32_t said_parent_pid; /* by its hello; 0: nothing */
 };
 
@@ -37,6 +38,9 @@ void process_image_set_arguments(struct process_image *image, const char *const 
 void process_image_set_untracked_reason(struct process_image *image, const char *reason);
 /* As waitpid() says. */
 void process_image_set_wait_status(struct process_image *image, int wait_status);
+
+/* For what ended before its arguments could be read: the program alone. */
+void process_image_need_arguments(struct process_image *image);
 
 /* What to call it in a message. */
 const char *process_image_name(const struct process_image *image);

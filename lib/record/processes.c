@@ -186,7 +186,8 @@ void processes_exec(struct processes *processes, uint64_t time_ns, int32_t pid, 
 	set_name(&process->name, name);
 	end_all_threads(processes, process, time_ns);
 
-	image = images_exec(processes->images, process->image, process->nr_images, facts, time_ns);
+	image = images_exec(processes->images, process->image, process->nr_images, name, facts,
+			    time_ns);
 	if (image != process->image)
 		process_runs(process, image);
 	process->has_executable = image->row.executable;

@@ -76,6 +76,8 @@ void unaccounted_finish(struct images *images, uint64_t time_ns, bool heap_on)
 	for (size_t i = images->all.nr; i--;) {
 		struct process_image *image = images->all.at[i];
 
+		process_image_need_arguments(image);
+		images_publish(images, image);
 		if (!image->row.tracked && heap_on)
 			tell_heap(images, image);
 		if (!image->over && images->has_records && !images->leave_running)

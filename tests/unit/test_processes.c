@@ -131,6 +131,24 @@ Test(processes, the_first_exec_is_that_of_the_program)
 	cr_assert(eq(u32, seen.processes[0].image, 0));
 }
 
+Test(processes, a_program_that_ended_before_it_could_be_looked_at_is_called_by_its_name)
+{
+	const struct image_facts nothing = { 0 };
+
+	start(true);
+	exec(PROGRAM, 10, "/bin/sh");
+	fork_process(PROGRAM, 200, 20);
+	processes_exec(processes, 30 * US, 200, "static", &nothing);
+	processes_exit(processes, 40 * US, 200, 200);
+	unaccounted_finish(images, 50 * US, true);
+	flush();
+	cr_assert(eq(sz, seen.nr_processes, 3));
+	cr_assert(eq(sz, seen.processes[0].nr_arguments, 1));
+	cr_assert(eq(str, (char *)seen.processes[0].arguments[0], (char *)"./app"));
+	cr_assert(eq(sz, seen.processes[2].nr_arguments, 1));
+	cr_assert(eq(str, (char *)seen.processes[2].arguments[0], (char *)"static"));
+}
+
 Test(processes, a_fork_starts_a_process_and_each_exec_an_image)
 {
 	start(true);
