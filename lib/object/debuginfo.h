@@ -13,8 +13,8 @@
  *
  * Searched, in each debug directory: .build-id/xx/rest.debug; then for the name in .gnu_debuglink
  * beside the file, in its .debug folder, and below each debug directory at the file's own path;
- *and, if there are servers to ask, by build id there. A file is taken only if it belongs to the
- *same build: equal build ids, or, where there is none, the checksum of .gnu_debuglink.
+ * and, if there are servers to ask, by build id there. A file is taken only if it belongs to the
+ * same build: equal build ids, or, where there is none, the checksum of .gnu_debuglink.
  */
 #ifndef OBJECT_DEBUGINFO_H
 #define OBJECT_DEBUGINFO_H

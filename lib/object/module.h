@@ -10,8 +10,8 @@
  * Asked for at the moment the mapping is seen, a module is opened then and kept open, so that what
  * happens to its path later - rebuilt, deleted, the container gone - does not matter.  It is
  * looked for where it is certainly the right file first: /proc/PID/map_files, /proc/PID/exe, then
- *the path in the program's mount namespace, then in ours; what does not have the inode or build id
- *of the mapping is another file and not taken.
+ * the path in the program's mount namespace, then in ours; what does not have the inode or build id
+ * of the mapping is another file and not taken.
  *
  * The same file mapped by many processes is one module.  module_get() never fails: a module
  * whose file cannot be had has fd -1 and says why.  All of them live until modules_release().

@@ -15,9 +15,9 @@
  *
  * What a thread starts inherits its events, but each thread there is needs events of its own: a
  * root.  While they are opened new ones may start, and one found by looking again may have
- *inherited events or not: nothing tells.  So it becomes a root as well.  Should samples of one
- *thread come from two roots, that thread or who started it had inherited events, and the root that
- *was opened later is closed: nothing is missed, and nothing counts twice but for that moment.
+ * inherited events or not: nothing tells.  So it becomes a root as well.  Should samples of one
+ * thread come from two roots, that thread or who started it had inherited events, and the root that
+ * was opened later is closed: nothing is missed, and nothing counts twice but for that moment.
  */
 #ifndef RECORD_ATTACHED_H
 #define RECORD_ATTACHED_H

@@ -2,8 +2,8 @@
 /*
  * endings - when images ended, and how: by what the heap side, a wait and perf's records say.
  *
- *	endings_tell(images, pid, time_ns, wait_status);	// somebody waited for it, or it
- *said so endings_image(images, id, time_ns);			// its heap's end was seen
+ *	endings_tell(images, pid, time_ns, status);	// somebody waited for it, or it said so
+ *	endings_image(images, id, time_ns);		// its heap's end was seen
  *	endings_passed(images, time_ns);	// perf's records up to this time have been told
  *	endings_program(images, ended_ns, wait_status);
  *

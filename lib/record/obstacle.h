@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * obstacle - what keeps the heap of a program from being accounted, as far as it shows from
- *outside.
+ * outside.
  *
  *	const char *reason = obstacle_find(pid, shim);
  *
  * To be asked right after the exec.  A program that reports all the same has overcome it: a limit
- *of the address space may be wide enough, another PID namespace may have our /proc.
+ * of the address space may be wide enough, another PID namespace may have our /proc.
  */
 #ifndef RECORD_OBSTACLE_H
 #define RECORD_OBSTACLE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * process_image - one image of a process: what a pid ran from a fork or exec to the next exec or
- *its end.
+ * its end.
  *
  *	image = process_image_new(pid, number, parent_id, start_us);
  *	process_image_set_executable(image, "/bin/true");

@@ -7,7 +7,7 @@
  *	shortage_end(status);			// it has ended, and this is what we return
  *
  * By the thread that waits for the program.  Another thread that gets no memory cannot go on, but
- *as long as the process is there it passes on signals and finally the status: it calls
+ * as long as the process is there it passes on signals and finally the status: it calls
  * record_status_without_memory() and exits with that.
  *
  * The handler of base/alloc.h has no context, so this is the state of the process.

@@ -5,8 +5,9 @@
  *
  *	struct sides sides = { .config = &config, .aggregate = aggregate, .run = &run };
  *
- *	sides_open_heap(&sides, &environment);	// before there is a program: its environment tells
- *it sides_open_cpu(&sides, &target);	// it has a pid if (sides_judge(&sides, &err) < 0)
+ *	sides_open_heap(&sides, &environment);	// before the program: its environment tells it
+ *	sides_open_cpu(&sides, &target);	// it has a pid
+ *	if (sides_judge(&sides, &err) < 0)
  *		do_not_run_it(&err);
  *	sides_start(&sides, processes, start_ns, &err);
  *	sides_watch_memory(&sides, start_ns);	// it runs

@@ -9,8 +9,8 @@
  *	events_widen(events, width.is_wide);		// now and then
  *
  * A wide copy takes up more of the ring, so it is for programs whose stacks are deep: from the
- *first one that was cut off until none has been deep for a while, which gets longer each time.
- *Where samples get lost over it, it is not done again.
+ * first one that was cut off until none has been deep for a while, which gets longer each time.
+ * Where samples get lost over it, it is not done again.
  */
 #ifndef RECORD_WIDTH_H
 #define RECORD_WIDTH_H

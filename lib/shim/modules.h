@@ -9,7 +9,7 @@
  * An image is entered into the shared table when its first address turns up, in the middle of an
  * allocation: so nothing here locks, allocates or asks ld.so for more than _dl_find_object(), which
  * was made for this, and without that the kernel (self_maps.h).  (dl_iterate_phdr() in malloc is
- *the classic deadlock.)
+ * the classic deadlock.)
  *
  * After modules_changed() (a dlclose) each image is looked at again before it is believed.  If
  * there is another one in its place, the trie forgets what it knows, since addresses in its nodes

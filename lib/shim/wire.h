@@ -75,8 +75,8 @@
  * is gone, or no room comes for five seconds, the program goes on without it: state becomes OFF.
  * The consumer, having moved tail by at least a quarter of the ring, and whenever a ring was full:
  * full fence, then if `waiting` wakes all waiters.  It sleeps in a futex wait on `sleeping` (which
- *it sets to 1 before it looks at the rings one last time); producers whose ring is more than half
- *full reset it to 0 and wake it.
+ * it sets to 1 before it looks at the rings one last time); producers whose ring is more than half
+ * full reset it to 0 and wake it.
  *
  * TIME.  An event's clock is part of wire_clock(): a raw counter, good for lifetimes, no order.
  * It becomes CLOCK_MONOTONIC by wire_clock_expand() and pairs (wire_clock, clock_gettime) that the

@@ -12,7 +12,7 @@
  *
  * A set that does not fit even beside the anchor alone is counted without it, split up if need be
  * and if it is not to stay whole (rates are then scaled values over scaled values).  Without an
- *anchor (its events are not offered) sets are packed alone.
+ * anchor (its events are not offered) sets are packed alone.
  */
 #ifndef STAT_GROUPING_H
 #define STAT_GROUPING_H

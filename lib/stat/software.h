@@ -14,7 +14,7 @@
  * Where perf is refused, or counts only what happens outside the kernel (which for faults and
  * switches is wrong), the figures of getrusage(2) stand in: the same counts, of the program and
  * what it waited for; for the task-clock user and system time together.  CPU migrations have no
- *such stand-in.
+ * such stand-in.
  */
 #ifndef STAT_SOFTWARE_H
 #define STAT_SOFTWARE_H

@@ -2,8 +2,10 @@
 /*
  * stat - counts events over runs of programs, and compares them.
  *
- *	struct stat_config config = { .commands = (char *const *[]){ argv }, .nr_commands = 1, .runs
- *= 1 }; struct stat_result result;
+ *	struct stat_config config = {
+ *		.commands = (char *const *[]){ argv }, .nr_commands = 1, .runs = 1,
+ *	};
+ *	struct stat_result result;
  *
  *	ret = stat_measure(&result, &config, &err);
  *	if (!ret)

@@ -4,8 +4,8 @@
  *
  *	char *reason = remedy_for(&lack);	// for free(); NULL: nothing is missing
  *
- *	"stripped, only exported functions have names; install libsqlite3-0-dbgsym or try
- *--debuginfod"
+ *	"stripped, only exported functions have names; install libsqlite3-0-dbgsym
+ *	or try --debuginfod"
  */
 #ifndef SYMBOLIZE_REMEDY_H
 #define SYMBOLIZE_REMEDY_H

@@ -6,9 +6,9 @@
  *
  * reads: the CFA (the caller's sp) is sp + 32, the caller's frame pointer is at CFA - 16.  Where
  * calls push it, the return address is always at CFA - 8; CFI that says otherwise becomes
- *UNSUPPORTED. Where they leave it in a register, the operand of SP and FP is a pair, and `small`
- *says where a function saved it: at CFA - 8 * small, or UNWIND_RETURN_BY_FP, in the word above the
- *frame pointer's. With a 32-bit offset of the pc in front, a row of a table takes 8 bytes.
+ * UNSUPPORTED. Where they leave it in a register, the operand of SP and FP is a pair, and `small`
+ * says where a function saved it: at CFA - 8 * small, or UNWIND_RETURN_BY_FP, in the word above the
+ * frame pointer's. With a 32-bit offset of the pc in front, a row of a table takes 8 bytes.
  *
  * Rules are made from CFI by cfi.h and used up by step.h.  A zeroed rule is NONE.
  */

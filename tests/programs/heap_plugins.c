@@ -6,7 +6,7 @@
  *	heap_plugins A.so B.so ROUNDS
  *
  * Each allocates one block a round, plugin_a of 101 bytes and plugin_b of 202, and neither is
- *freed. Prints at how many different addresses the functions were.
+ * freed. Prints at how many different addresses the functions were.
  */
 #include <dlfcn.h>
 #include <stdint.h>

@@ -5,7 +5,8 @@
  *
  *	heap_processes leaf N		allocates N blocks, frees none
  *	heap_processes HOW		makes a process that executes `leaf 7`, after 5 blocks of
- *its own: see `ways`; `threads` forks while other threads allocate
+ *					its own: see `ways`; `threads` forks while other threads
+ *					allocate
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -4,17 +4,18 @@
  *
  *	struct event_types wanted = { 0 };
  *
- *	event_types_parse(&wanted, "cycles,{branches,branch-misses}:u,cpu/event=0xc2,umask=1/",
- *&err); for (size_t i = 0; i < wanted.nr; i++) use(wanted.at[i].name, wanted.at[i].type,
- *wanted.at[i].config); event_types_release(&wanted);
+ *	event_types_parse(&wanted, "cycles,{branches,branch-misses}:u,cpu/event=0xc2/", &err);
+ *	for (size_t i = 0; i < wanted.nr; i++)
+ *		use(wanted.at[i].name, wanted.at[i].type, wanted.at[i].config);
+ *	event_types_release(&wanted);
  *
  * An event is one of
  *
  *	cycles			a generic name or its alias
  *	r01c2			the code of an event of the CPU's PMU, in hexadecimal
- *	msr/tsc/, cpu/event=1/	an event of a PMU in sysfs, by its name or by the terms of its
- *format sched:sched_switch	a tracepoint INST_RETIRED:ANY_P	a name of the CPU's manual, where
- *libpfm is built in
+ *	msr/tsc/, cpu/event=1/	an event of a PMU in sysfs, by its name or the terms of its format
+ *	sched:sched_switch	a tracepoint
+ *	INST_RETIRED:ANY_P	a name of the CPU's manual, where libpfm is built in
  *
  * with ":u" (user code only) or ":k" (the kernel only) behind it, also behind a group in braces.
  */

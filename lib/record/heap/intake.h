@@ -17,7 +17,7 @@
  *
  * Images begin with a new segment, by an exec or a fork, and end with the process, or when the same
  * process shows another segment (exec).  The end has a place in the order too: the earliest it can
- *have had, so that a process that starts after it does not add to its heap.
+ * have had, so that a process that starts after it does not add to its heap.
  */
 #ifndef RECORD_HEAP_INTAKE_H
 #define RECORD_HEAP_INTAKE_H

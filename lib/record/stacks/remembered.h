@@ -15,7 +15,7 @@
  *	remembered_release(&remembered);
  *
  * The first one is the last whole stack that there was.  The others are those that took some
- *effort: they were deeper than the copy.
+ * effort: they were deeper than the copy.
  *
  * Threads share a table of fixed size; one that loses its place starts anew.
  */

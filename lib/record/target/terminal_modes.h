@@ -7,7 +7,7 @@
  *	terminal_modes_restore(&modes);
  *
  * A shell does this when its job dies of a signal.  Started by us it dies behind our back: all that
- *the shell sees is our exit.
+ * the shell sees is our exit.
  */
 #ifndef RECORD_TARGET_TERMINAL_MODES_H
 #define RECORD_TARGET_TERMINAL_MODES_H
