@@ -134,6 +134,13 @@ struct units_text units_time(int64_t duration_ns)
 	return result;
 }
 
+struct units_text units_seconds(double duration_s)
+{
+	double most = 0x1p63 - 1024; /* the largest double that is an int64_t */
+
+	return units_time((int64_t)fmin(fmax(duration_s * 1e9, -most), most));
+}
+
 struct units_text units_count(uint64_t count)
 {
 	struct units_text result;

@@ -32,6 +32,8 @@ struct units_text units_size(uint64_t bytes);
 
 /* "17 ns", "312 us", "4.21 ms", "3.02 s", "2 m 05 s": three digits that count. */
 struct units_text units_time(int64_t duration_ns);
+/* The same of seconds; of more than fits into nanoseconds, the most that does. */
+struct units_text units_seconds(double duration_s);
 
 /* With thousands separated: "18,204,113". */
 struct units_text units_count(uint64_t count);

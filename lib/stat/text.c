@@ -193,12 +193,11 @@ static void print_wall_time(const struct stat_command *command, FILE *out)
 
 	if (!command->runs)
 		return;
-	fprintf(out, " · %s", units_time((int64_t)(stats_mean(wall) * 1e9)).text);
+	fprintf(out, " · %s", units_seconds(stats_mean(wall)).text);
 	if (command->runs > 1)
-		fprintf(out, " ± %s (%s … %s) · %u runs",
-			units_time((int64_t)(stats_stddev(wall) * 1e9)).text,
-			units_time((int64_t)(wall->min * 1e9)).text,
-			units_time((int64_t)(wall->max * 1e9)).text, command->runs);
+		fprintf(out, " ± %s (%s … %s) · %u runs", units_seconds(stats_stddev(wall)).text,
+			units_seconds(wall->min).text, units_seconds(wall->max).text,
+			command->runs);
 }
 
 static void print_heading(const struct stat_result *result, const struct stat_command *command,

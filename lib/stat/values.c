@@ -19,7 +19,7 @@ static bool has_unit(double value, const char *unit, struct units_text *text)
 	if (!strcmp(unit, "ns"))
 		*text = units_time((int64_t)value);
 	else if (!strcmp(unit, "s"))
-		*text = units_time((int64_t)(value * 1e9));
+		*text = units_seconds(value);
 	else if (!strcmp(unit, "bytes"))
 		*text = units_size((uint64_t)value);
 	else if (*unit && strcmp(unit, "cycles") != 0)

@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <math.h>
 
 static uint64_t size_of(const char *text)
 {
@@ -85,6 +86,15 @@ Test(units, writes_times)
 	cr_expect(eq(str, units_time(42100000000).text, "42.1 s"));
 	cr_expect(eq(str, units_time(125000000000).text, "2 m 05 s"));
 	cr_expect(eq(str, units_time(3725000000000).text, "1 h 02 m"));
+}
+
+Test(units, writes_seconds_as_times_however_many_there_are)
+{
+	cr_expect(eq(str, units_seconds(0.00421).text, "4.21 ms"));
+	cr_expect(eq(str, units_seconds(3.02).text, "3.02 s"));
+	cr_expect(eq(str, units_seconds(9e9).text, "2500000 h 00 m"));
+	cr_expect(eq(str, units_seconds(1e300).text, "2562047 h 47 m"));
+	cr_expect(eq(str, units_seconds(INFINITY).text, "2562047 h 47 m"));
 }
 
 Test(units, separates_thousands)

@@ -95,7 +95,7 @@ static void add_unnamed(struct analysis *a)
 static void add_overhead(struct analysis *a)
 {
 	char *stall = xasprintf("the program waited %s for the heap recorder",
-				units_time((int64_t)(a->heap.stall_s * 1e9)).text);
+				units_seconds(a->heap.stall_s).text);
 
 	add_own(a, PROFILE_OVERHEAD, a->cpu.overhead_samples,
 		"samples in cprof itself, in no other figure");

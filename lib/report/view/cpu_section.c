@@ -44,8 +44,7 @@ static void say_unsampled(struct page *page, const struct cpu *cpu)
 static void say_totals(struct page *page, const struct cpu *cpu)
 {
 	if (!cpu->seconds.absent)
-		page_phrase(page, "%s on CPU",
-			    units_time((int64_t)(cpu->seconds.value * 1e9)).text);
+		page_phrase(page, "%s on CPU", units_seconds(cpu->seconds.value).text);
 	say_counter(page, cpu, "cycles");
 	say_counter(page, cpu, "instructions");
 	if (!cpu->ipc.absent)

@@ -42,7 +42,7 @@ static void say_how(struct page *page, const struct analysis *a)
 {
 	say_end(page, a);
 	if (!a->wall_s.absent)
-		page_phrase(page, "%s", units_time((int64_t)(a->wall_s.value * 1e9)).text);
+		page_phrase(page, "%s", units_seconds(a->wall_s.value).text);
 	if (a->nr_pids > 1)
 		page_phrase(page, "%s processes", units_count(a->nr_pids).text);
 	page_phrase(page, "%s thread%s", units_count(a->nr_threads).text,

@@ -13,8 +13,7 @@ static void say_peak(struct page *page, const struct heap *heap)
 		return;
 	}
 	if (!heap->peak_time_s.absent)
-		snprintf(when, sizeof(when), " at %s",
-			 units_time((int64_t)(heap->peak_time_s.value * 1e9)).text);
+		snprintf(when, sizeof(when), " at %s", units_seconds(heap->peak_time_s.value).text);
 	page_phrase(page, "peak %s%s%s (%s blocks)", heap->peak_exact ? "" : "about ",
 		    units_size((uint64_t)heap->peak_bytes.value).text, when,
 		    units_count((uint64_t)heap->peak_blocks.value).text);

@@ -6,7 +6,7 @@
 static void say_moment(struct page *page, const struct memory_moment *moment)
 {
 	page_phrase(page, "%s at %s, near the heap's peak", units_size(moment->rss_bytes).text,
-		    units_time((int64_t)(moment->time_s * 1e9)).text);
+		    units_seconds(moment->time_s).text);
 	page_phrase(page, "heap %s", units_size(moment->heap_bytes).text);
 	if (!moment->other_bytes.absent)
 		page_phrase(page, "other anonymous %s",

@@ -120,7 +120,7 @@ static void say_overhead(struct page *page, const struct analysis *a)
 			    units_percent(a->cpu.overhead_share).text);
 	if (beside)
 		page_phrase(page, "%s of CPU beside the program",
-			    units_time((int64_t)(a->recorder_s.value * 1e9)).text);
+			    units_seconds(a->recorder_s.value).text);
 	page_end(page);
 }
 

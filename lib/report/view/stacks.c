@@ -81,8 +81,7 @@ static void say_lifetime(struct page *page, const struct heap_site *site)
 	if (site->temporary)
 		page_phrase(page, "temporary %s", units_percent(site->temporary_share).text);
 	if (!site->mean_lifetime_s.absent)
-		page_phrase(page, "lived %s",
-			    units_time((int64_t)(site->mean_lifetime_s.value * 1e9)).text);
+		page_phrase(page, "lived %s", units_seconds(site->mean_lifetime_s.value).text);
 }
 
 static void say_bytes(struct page *page, uint64_t bytes, uint64_t blocks, const char *what)

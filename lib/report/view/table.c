@@ -40,7 +40,7 @@ static char *number_cell(const struct field *field, struct value value)
 	case UNIT_BYTES:
 		return xstrdup(units_size((uint64_t)value.integer).text);
 	case UNIT_SECONDS:
-		return xstrdup(units_time((int64_t)(real * 1e9)).text);
+		return xstrdup(units_seconds(real).text);
 	case UNIT_SHARE:
 		return xstrdup(units_percent(real).text);
 	case UNIT_ERROR:

@@ -53,14 +53,9 @@ static void print_line(struct page *page, struct line *line, enum sparkline_of o
 	free(bars);
 }
 
-static struct units_text seconds(double s)
-{
-	return units_time((int64_t)(s * 1e9));
-}
-
 static struct units_text time_of(const struct history *history, size_t slice)
 {
-	return seconds(history->slices[slice].t_s);
+	return units_seconds(history->slices[slice].t_s);
 }
 
 /* Under the line, where the slice is. */
@@ -147,7 +142,7 @@ static void print_cpu(struct page *page, const struct history *history, const st
 		page_end(page);
 	} else {
 		if (busy.nr_known)
-			page_phrase(page, "%s on CPU", seconds(busy.sum).text);
+			page_phrase(page, "%s on CPU", units_seconds(busy.sum).text);
 		page_phrase(page, "%s samples", units_count((uint64_t)samples.sum).text);
 		page_end(page);
 		print_line(page, busy.nr_known ? &busy : &samples, SPARKLINE_MEAN, TINT_NONE);
@@ -162,8 +157,8 @@ static void print_axis(struct page *page, const struct history *history)
 	const struct time_slice *first = &history->slices[0], *last = first + history->nr - 1;
 	struct sparkline_scale scale = { history->nr, page->style.width - PAGE_INDENT, false };
 	struct units_text from =
-		first->t_s > 0 ? seconds(first->t_s) : (struct units_text){ "0 s" };
-	struct units_text to = seconds(last->t_s + last->duration_s);
+		first->t_s > 0 ? units_seconds(first->t_s) : (struct units_text){ "0 s" };
+	struct units_text to = units_seconds(last->t_s + last->duration_s);
 	int room = (int)sparkline_columns(&scale) - (int)strlen(from.text);
 	char *axis =
 		xasprintf("%s%*s", from.text, room > (int)strlen(to.text) + 1 ? room : 0, to.text);
