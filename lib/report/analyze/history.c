@@ -12,22 +12,26 @@
 
 static const char no_looks[] = "no process was looked at by then";
 
+/* Of all heaps, processes, threads together. */
+struct cell {
+	double live, max, allocations, allocated;
+	double rss;
+	bool has_rss;
+	uint64_t samples;
+	double weight;
+};
+
 struct work {
 	struct history *history;
 	const struct profile *profile;
 	const struct history_scope *scope;
 	int64_t first_us, end_us, width_us;
-	double *live, *max, *allocations, *allocated;
-	double *rss;
-	bool *has_rss;
-	uint64_t *samples;
-	double *weight;
+	struct cell *cells; /* one for each slice of the whole time */
 };
 
 static bool wants(const struct work *w, uint32_t process)
 {
-	return w->scope->process == PROFILE_NONE ? w->scope->selection->processes[process]
-						 : process == w->scope->process;
+	return selection_wants(w->scope->selection, w->scope->process, process);
 }
 
 /* --- the grid ---------------------------------------------------------------------------------*/
@@ -91,8 +95,8 @@ static size_t cell_of(const struct work *w, int64_t time_us)
 static void hold(struct work *w, size_t from, size_t to, uint64_t live)
 {
 	for (size_t i = from; i < to; i++) {
-		w->live[i] += (double)live;
-		w->max[i] += (double)live;
+		w->cells[i].live += (double)live;
+		w->cells[i].max += (double)live;
 	}
 }
 
@@ -110,27 +114,27 @@ static void add_slices(struct work *w, struct course course)
 {
 	const struct profile_slice *slices = w->profile->slices;
 	uint64_t live = 0, max = 0;
-	size_t cell = 0, next = 0;
+	size_t next = 0;
 
 	if (course.from == course.to)
 		return;
 	for (size_t i = course.from; i < course.to; i++) {
-		cell = cell_of(w, slices[i].time_us);
-		if (cell >= next) {
-			hold(w, next, cell, live);
-			w->live[cell] += (double)live;
-			w->max[cell] += (double)live;
-			next = cell + 1;
+		size_t at = cell_of(w, slices[i].time_us);
+		struct cell *cell = &w->cells[at];
+
+		if (at >= next) {
+			hold(w, next, at + 1, live);
+			next = at + 1;
 			max = live;
 		}
 		if (slices[i].max_live_bytes > max) {
-			w->max[cell] += (double)(slices[i].max_live_bytes - max);
+			cell->max += (double)(slices[i].max_live_bytes - max);
 			max = slices[i].max_live_bytes;
 		}
-		w->live[cell] += (double)slices[i].live_bytes - (double)live;
+		cell->live += (double)slices[i].live_bytes - (double)live;
 		live = slices[i].live_bytes;
-		w->allocations[cell] += (double)slices[i].allocations;
-		w->allocated[cell] += (double)slices[i].allocated_bytes;
+		cell->allocations += (double)slices[i].allocations;
+		cell->allocated += (double)slices[i].allocated_bytes;
 	}
 	hold(w, next, cells_of(w, slices[course.from].process), live);
 }
@@ -159,6 +163,12 @@ static size_t add_heaps(struct work *w)
 
 /* --- memory -----------------------------------------------------------------------------------*/
 
+static void add_rss(struct cell *cell, double bytes)
+{
+	cell->rss += bytes;
+	cell->has_rss = true;
+}
+
 /* All of one process: in a cell the most that was seen there, or what was seen last. */
 static void add_memory_of(struct work *w, const struct profile_memory *points, size_t nr)
 {
@@ -173,12 +183,9 @@ static void add_memory_of(struct work *w, const struct profile_memory *points, s
 			most = latest > most ? latest : most;
 		}
 		next = i < nr ? cell_of(w, points[i].time_us) : end;
-		w->rss[cell] += most;
-		w->has_rss[cell] = true;
-		for (cell++; cell < next; cell++) {
-			w->rss[cell] += latest;
-			w->has_rss[cell] = true;
-		}
+		add_rss(&w->cells[cell], most);
+		for (cell++; cell < next; cell++)
+			add_rss(&w->cells[cell], latest);
 	}
 }
 
@@ -201,13 +208,13 @@ static void add_memory(struct work *w)
 static int add_sample(void *context, const struct profile_sample *sample)
 {
 	struct work *w = context;
-	size_t cell = cell_of(w, sample->time_us);
+	struct cell *cell = &w->cells[cell_of(w, sample->time_us)];
 
 	if (sample->event != 0 || !w->scope->selection->threads[sample->thread] ||
 	    profile_is_overhead(w->profile, sample->stack))
 		return 0;
-	w->samples[cell]++;
-	w->weight[cell] += (double)sample->weight;
+	cell->samples++;
+	cell->weight += (double)sample->weight;
 	return 0;
 }
 
@@ -221,7 +228,8 @@ static void add_samples(struct work *w)
 
 /* --- rows -------------------------------------------------------------------------------------*/
 
-static void fill_heap(const struct work *w, struct time_slice *slice, size_t i, bool one_moment)
+static void fill_heap(const struct work *w, struct time_slice *slice, const struct cell *cell,
+		      bool one_moment)
 {
 	const char *absent = w->scope->no_heap;
 
@@ -230,20 +238,20 @@ static void fill_heap(const struct work *w, struct time_slice *slice, size_t i, 
 			slice->allocated_bytes = FIGURE_ABSENT(absent);
 		return;
 	}
-	slice->live_bytes = FIGURE(w->live[i]);
-	slice->max_live_bytes = one_moment ? FIGURE(w->max[i]) : FIGURE_ABSENT(NO_COMMON_PEAK);
-	slice->allocations = FIGURE(w->allocations[i]);
-	slice->allocated_bytes = FIGURE(w->allocated[i]);
+	slice->live_bytes = FIGURE(cell->live);
+	slice->max_live_bytes = one_moment ? FIGURE(cell->max) : FIGURE_ABSENT(NO_COMMON_PEAK);
+	slice->allocations = FIGURE(cell->allocations);
+	slice->allocated_bytes = FIGURE(cell->allocated);
 }
 
-static void fill_cpu(const struct work *w, struct time_slice *slice, size_t i)
+static void fill_cpu(const struct work *w, struct time_slice *slice, const struct cell *cell)
 {
 	const struct profile *profile = w->profile;
 	bool sampled = profile->run.cpu_on && profile->nr_events && w->scope->samples;
 	bool clock = sampled && profile->events[0].unit && !strcmp(profile->events[0].unit, "ns");
 
-	slice->samples = sampled ? FIGURE((double)w->samples[i]) : FIGURE_ABSENT("not sampled");
-	slice->cpu_s = clock ? FIGURE(w->weight[i] / 1e9)
+	slice->samples = sampled ? FIGURE((double)cell->samples) : FIGURE_ABSENT("not sampled");
+	slice->cpu_s = clock ? FIGURE(cell->weight / 1e9)
 			     : FIGURE_ABSENT("the event that was sampled is no clock");
 }
 
@@ -261,12 +269,13 @@ static void make_rows(struct work *w, size_t nr_heaps)
 	history->nr = end - first;
 	for (size_t i = first; i < end; i++) {
 		struct time_slice *slice = &history->slices[i - first];
+		const struct cell *cell = &w->cells[i];
 
 		slice->t_s = (double)(w->first_us + (int64_t)i * w->width_us) / 1e6;
 		slice->duration_s = (double)w->width_us / 1e6;
-		slice->rss_bytes = w->has_rss[i] ? FIGURE(w->rss[i]) : FIGURE_ABSENT(no_looks);
-		fill_heap(w, slice, i, nr_heaps <= 1);
-		fill_cpu(w, slice, i);
+		slice->rss_bytes = cell->has_rss ? FIGURE(cell->rss) : FIGURE_ABSENT(no_looks);
+		fill_heap(w, slice, cell, nr_heaps <= 1);
+		fill_cpu(w, slice, cell);
 		vec_push(&history->rows, slice);
 	}
 }
@@ -275,28 +284,17 @@ void history_analyze(struct history *history, const struct profile *profile,
 		     const struct history_scope *scope)
 {
 	struct work w = { .history = history, .profile = profile, .scope = scope };
-	double *figures;
 
 	*history = (struct history){ 0 };
 	make_grid(&w);
-	figures = xcalloc(history->nr, 6 * sizeof(figures[0]));
-	w.live = figures;
-	w.max = w.live + history->nr;
-	w.allocations = w.max + history->nr;
-	w.allocated = w.allocations + history->nr;
-	w.rss = w.allocated + history->nr;
-	w.weight = w.rss + history->nr;
-	w.has_rss = xcalloc(history->nr, sizeof(w.has_rss[0]));
-	w.samples = xcalloc(history->nr, sizeof(w.samples[0]));
+	w.cells = xcalloc(history->nr, sizeof(w.cells[0]));
 
 	size_t nr_heaps = add_heaps(&w);
 
 	add_memory(&w);
 	add_samples(&w);
 	make_rows(&w, nr_heaps);
-	free(figures);
-	free(w.has_rss);
-	free(w.samples);
+	free(w.cells);
 }
 
 void history_release(struct history *history)

@@ -12,11 +12,6 @@ struct work {
 	uint32_t process;
 };
 
-static bool wants(const struct work *w, uint32_t id)
-{
-	return w->process == PROFILE_NONE ? w->selection->processes[id] : id == w->process;
-}
-
 /* Why nobody looked. */
 static const char *why_unseen(const struct profile *profile)
 {
@@ -43,7 +38,7 @@ static void find_peak(struct work *w)
 	for (uint32_t id = range.from; id < range.to; id++) {
 		struct course course = { 0 };
 
-		if (wants(w, id))
+		if (selection_wants(w->selection, w->process, id))
 			course = course_of_memory(w->profile, id);
 		for (size_t i = course.from; i < course.to; i++)
 			if (w->profile->memory[i].peak_rss_bytes > most)
@@ -126,7 +121,9 @@ static void look_at_peak(struct work *w, int64_t peak_us)
 	struct memory_moment *moment = &w->memory->at_heap_peak;
 
 	for (uint32_t id = range.from; id < range.to; id++) {
-		const struct profile_memory *look = wants(w, id) ? nearest(w, id, peak_us) : NULL;
+		const struct profile_memory *look = selection_wants(w->selection, w->process, id)
+							    ? nearest(w, id, peak_us)
+							    : NULL;
 
 		if (look)
 			add_look(w, look, peak_us);

@@ -152,6 +152,11 @@ struct id_range selection_range(const struct profile *profile, uint32_t process)
 	return (struct id_range){ process, process + 1 };
 }
 
+bool selection_wants(const struct selection *selection, uint32_t process, uint32_t id)
+{
+	return process == PROFILE_NONE ? selection->processes[id] : id == process;
+}
+
 void selection_release(struct selection *selection)
 {
 	free(selection->threads);

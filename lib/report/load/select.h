@@ -40,6 +40,8 @@ struct id_range {
 	uint32_t from, to;
 };
 struct id_range selection_range(const struct profile *profile, uint32_t process);
+/* Whether id is one of these, if process is one or, for PROFILE_NONE, all selected ones. */
+bool selection_wants(const struct selection *selection, uint32_t process, uint32_t id);
 
 /* Fails with -ENOENT if nothing is left, naming what there is. */
 int selection_init(struct selection *selection, const struct profile *profile,
