@@ -46,16 +46,18 @@ def test_without_operands_it_is_the_summary_of_cprof_data(run, profile):
 
 
 def test_a_file_operand_is_that_file(run, profile):
-    expected = run("report").stdout
+    wide = {"COLUMNS": "100"}
+    expected = run("report", env=wide).stdout
     shutil.move(profile, profile.parent / "other")
-    assert run("report", "other").stdout == expected.replace("quality\n", "quality other\n")
+    assert run("report", "other", env=wide).stdout == expected.replace("quality\n", "quality other\n")
 
 
 def test_a_file_named_like_a_view_is_reached_by_a_path(run, profile):
-    expected = run("report").stdout
+    wide = {"COLUMNS": "100"}
+    expected = run("report", env=wide).stdout
     shutil.copy(profile, profile.parent / "heap")
-    assert run("report", "./heap").stdout == expected.replace("quality\n", "quality ./heap\n")
-    assert run("report", "heap").stdout != expected
+    assert run("report", "./heap", env=wide).stdout == expected.replace("quality\n", "quality ./heap\n")
+    assert run("report", "heap", env=wide).stdout != expected
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -134,7 +134,7 @@ Test(report_text, the_summary_shows_both_sides_on_a_page)
 		"not in the clean: 14 stacks ended early (0.2 %): libhash.so.1: no CFI\n"
 		"                  1,974 samples (24.4 %) in functions without a name, most in\n"
 		"                  libhash.so.1\n"
-		"more: cprof report functions · heap · leaks · quality\n";
+		"more: cprof report functions · threads · heap · leaks · timeline · quality\n";
 
 	shows(busy_program(), &(struct report_options){ .view = "summary" }, expected);
 }
@@ -157,7 +157,7 @@ Test(report_text, without_a_pmu_it_says_what_was_sampled_and_why_there_is_no_ipc
 		"not in the clean: 2 lost (0.4 %): samples dropped by the kernel: the ring was\n"
 		"                  full\n"
 		"                  untracked: ./app is statically linked\n"
-		"more: cprof report functions · heap · leaks · quality\n";
+		"more: cprof report functions · threads · heap · leaks · timeline · quality\n";
 	struct toy *toy = toy_new();
 	struct profile_event *event = toy_event(toy, "cpu-clock", "ns");
 
@@ -402,14 +402,15 @@ Test(report_text, colours_are_there_when_asked_for_and_end)
 
 Test(report_text, an_empty_profile_is_still_a_report)
 {
-	static const char expected[] = "./app --size 3\n"
-				       "exit 0 · 4.21 s · 1 thread · CPU not sampled\n"
-				       "\n"
-				       "CPU   not sampled · no samples were taken\n"
-				       "\n"
-				       "HEAP  not recorded · not asked for (--heap=off)\n"
-				       "\n"
-				       "more: cprof report functions · heap · leaks · quality\n";
+	static const char expected[] =
+		"./app --size 3\n"
+		"exit 0 · 4.21 s · 1 thread · CPU not sampled\n"
+		"\n"
+		"CPU   not sampled · no samples were taken\n"
+		"\n"
+		"HEAP  not recorded · not asked for (--heap=off)\n"
+		"\n"
+		"more: cprof report functions · threads · heap · leaks · timeline · quality\n";
 	struct toy *toy = toy_new();
 
 	toy_run(toy)->heap_mode = "off";

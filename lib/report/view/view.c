@@ -86,13 +86,15 @@ static char *file_operand(const struct page *page)
 
 static void print_pointers(struct page *page)
 {
-	static const char *const names[] = { "heap", "leaks", "quality" };
+	static const char label[] = "more: cprof report ";
+	const struct view *view = views + 1; /* the first is the summary itself */
 	char *file = file_operand(page);
 
 	page_begin(page);
-	page_phrase(page, "more: cprof report functions");
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		page_phrase(page, "%s%s", names[i], i == ARRAY_SIZE(names) - 1 ? file : "");
+	page_phrase(page, "%s%s", label, view->name);
+	page->indent = sizeof(label) - 1;
+	while ((++view)->name)
+		page_phrase(page, "%s%s", view->name, view[1].name ? "" : file);
 	page_end(page);
 	free(file);
 }
