@@ -35,16 +35,17 @@ static struct line line_of(const struct history *history, size_t offset)
 	return line;
 }
 
-static struct sparkline_scale scale_of(const struct page *page, const struct line *line)
+static struct sparkline_scale scale_of(const struct page *page, size_t nr)
 {
-	return (struct sparkline_scale){ .nr = line->nr,
+	return (struct sparkline_scale){ .nr = nr,
 					 .width = page->style.width - PAGE_INDENT,
 					 .ascii = page->style.ascii };
 }
 
-static void print_line(struct page *page, struct line *line, enum sparkline_of of, enum tint tint)
+static void print_line(struct page *page, const struct line *line, enum sparkline_of of,
+		       enum tint tint)
 {
-	struct sparkline_scale scale = scale_of(page, line);
+	struct sparkline_scale scale = scale_of(page, line->nr);
 	char *bars = sparkline(line->numbers, &scale, of);
 
 	page_label(page, NULL);
@@ -61,7 +62,7 @@ static struct units_text time_of(const struct history *history, size_t slice)
 /* Under the line, where the slice is. */
 static void mark(struct page *page, const struct line *line, size_t slice, const char *text)
 {
-	struct sparkline_scale scale = scale_of(page, line);
+	struct sparkline_scale scale = scale_of(page, line->nr);
 	int column = (int)sparkline_column(&scale, slice), length = (int)strlen(text);
 	char *marked;
 
@@ -155,7 +156,7 @@ static void print_cpu(struct page *page, const struct history *history, const st
 static void print_axis(struct page *page, const struct history *history)
 {
 	const struct time_slice *first = &history->slices[0], *last = first + history->nr - 1;
-	struct sparkline_scale scale = { history->nr, page->style.width - PAGE_INDENT, false };
+	struct sparkline_scale scale = scale_of(page, history->nr);
 	struct units_text from =
 		first->t_s > 0 ? units_seconds(first->t_s) : (struct units_text){ "0 s" };
 	struct units_text to = units_seconds(last->t_s + last->duration_s);

@@ -155,34 +155,30 @@ static void print_functions(struct page *page, const struct analysis *a)
 	section_quality(page, a);
 }
 
-static void print_heap(struct page *page, const struct analysis *a)
+static void print_stacks(struct page *page, const struct analysis *a, const struct rows *sites,
+			 void (*print)(struct page *page, const struct rows *sites, size_t nr))
 {
-	size_t shown = page_limit(page, a->heap.sites.nr, SCREENFUL_OF_STACKS);
+	size_t shown = page_limit(page, sites->nr, SCREENFUL_OF_STACKS);
 
 	section_header(page, a);
 	page_blank(page);
 	section_heap(page, &a->heap);
-	stacks_at_peak(page, &a->heap.sites, shown);
-	if (shown < a->heap.sites.nr + a->heap.sites.left_out)
+	print(page, sites, shown);
+	if (shown < sites->nr + sites->left_out)
 		page_blank(page);
-	section_more(page, &a->heap.sites, shown);
+	section_more(page, sites, shown);
 	page_blank(page);
 	section_quality(page, a);
 }
 
+static void print_heap(struct page *page, const struct analysis *a)
+{
+	print_stacks(page, a, &a->heap.sites, stacks_at_peak);
+}
+
 static void print_leaks(struct page *page, const struct analysis *a)
 {
-	size_t shown = page_limit(page, a->leaks.nr, SCREENFUL_OF_STACKS);
-
-	section_header(page, a);
-	page_blank(page);
-	section_heap(page, &a->heap);
-	stacks_live(page, &a->leaks, shown);
-	if (shown < a->leaks.nr + a->leaks.left_out)
-		page_blank(page);
-	section_more(page, &a->leaks, shown);
-	page_blank(page);
-	section_quality(page, a);
+	print_stacks(page, a, &a->leaks, stacks_live);
 }
 
 static void print_threads(struct page *page, const struct analysis *a)
