@@ -3,13 +3,6 @@
 
 #include <string.h>
 
-static enum profile_status counted_status(const struct events_count *count)
-{
-	if (count->coverage >= 0.99)
-		return PROFILE_COUNTED;
-	return count->coverage > 0 ? PROFILE_SCALED : PROFILE_NOT_COUNTED;
-}
-
 static void put_sampled(const struct counters *counters, uint32_t id,
 			const struct ladder_event *event)
 {
@@ -24,7 +17,7 @@ static void put_sampled(const struct counters *counters, uint32_t id,
 				.unit = event->type->unit,
 				.substituted_for = event->substituted_for,
 				.reason = event->reason,
-				.status = counted_status(&count),
+				.status = profile_status_of(count.coverage),
 				.value = count.value,
 				.coverage = count.coverage,
 				.frequency_hz = sampling->period

@@ -114,9 +114,7 @@ void csv_print_interval(const struct stat_result *result, const struct stat_inte
 		if (isnan(count->value))
 			continue;
 		put_identity(result, interval->command, interval, event->name, event->unit, out);
-		put_text(profile_status_name(count->coverage < 0.99 ? PROFILE_SCALED
-								    : PROFILE_COUNTED),
-			 ",1,", out);
+		put_text(profile_status_name(profile_status_of(count->coverage)), ",1,", out);
 		put_number(count->value, ",,,,", out);
 		put_number(count->coverage, ",,,,\n", out);
 	}

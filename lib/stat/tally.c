@@ -3,21 +3,11 @@
 
 #include <math.h>
 
-/* Below this share of the time a value is called extrapolated. */
-#define COUNTED_THROUGHOUT 0.99
-
 double reading_coverage(const struct reading *reading)
 {
 	if (reading->enabled_ns <= 0)
 		return reading->running_ns > 0 || reading->count > 0;
 	return fmin(reading->running_ns / reading->enabled_ns, 1);
-}
-
-static enum profile_status status_of(double coverage)
-{
-	if (coverage <= 0)
-		return PROFILE_NOT_COUNTED;
-	return coverage < COUNTED_THROUGHOUT ? PROFILE_SCALED : PROFILE_COUNTED;
 }
 
 static void add_ratio(double *part, double *whole, double count, double of)
@@ -31,7 +21,7 @@ static void add_ratio(double *part, double *whole, double count, double of)
 void tally_add(struct tally *tally, const struct reading *reading)
 {
 	double coverage = reading_coverage(reading);
-	enum profile_status status = status_of(coverage);
+	enum profile_status status = profile_status_of(coverage);
 
 	stats_add(&tally->coverage, coverage);
 	if (status > tally->status)

@@ -247,7 +247,7 @@ void text_print_interval(const struct stat_result *result, const struct stat_int
 		fprintf(out, "%*.3f s%*s  %s", TIME_WIDTH, interval->time_s, VALUE_WIDTH,
 			values_text(count->value, command->events[i].unit).text,
 			command->events[i].name);
-		if (count->coverage < 0.99)
+		if (profile_status_of(count->coverage) == PROFILE_SCALED)
 			fprintf(out, "  (counted %s)", units_percent(count->coverage).text);
 		fputc('\n', out);
 	}

@@ -49,6 +49,13 @@ static const char *const quality_names[PROFILE_NR_QUALITY] = {
 	[PROFILE_INTERRUPTED] = "interrupted",
 };
 
+enum profile_status profile_status_of(double coverage)
+{
+	if (coverage <= 0)
+		return PROFILE_NOT_COUNTED;
+	return coverage < 0.99 ? PROFILE_SCALED : PROFILE_COUNTED;
+}
+
 const char *profile_status_name(enum profile_status status)
 {
 	return status_names[status];

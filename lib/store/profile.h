@@ -301,6 +301,8 @@ struct profile_quality {
 
 /* The words of the enums, as in the file and in JSON ("not-counted", "posix_memalign", ...). */
 const char *profile_status_name(enum profile_status status);
+/* Of an event that counted for this share of the time, 0..1. */
+enum profile_status profile_status_of(double coverage);
 const char *profile_module_kind_name(enum profile_module_kind kind);
 const char *profile_debug_name(enum profile_debug debug);
 const char *profile_allocator_name(enum profile_allocator allocator);
