@@ -92,7 +92,7 @@ static ssize_t counter_at(const struct stat_plan *plan, size_t i, enum software_
 
 void stat_plan_close(struct stat_plan *plan, const struct rusage *usage, struct tally *tallies)
 {
-	struct tally software_tallies[SOFTWARE_NR];
+	struct tally *software_tallies[SOFTWARE_NR];
 	enum software_event software;
 	struct reading reading;
 
@@ -101,16 +101,12 @@ void stat_plan_close(struct stat_plan *plan, const struct rusage *usage, struct 
 		ssize_t counter = counter_at(plan, i, &software);
 
 		if (counter < 0)
-			software_tallies[software] = tallies[i];
+			software_tallies[software] = &tallies[i];
 		else if (counters_since_start(&plan->counters, (size_t)counter, &reading))
 			tally_add(&tallies[i], &reading);
 	}
 	software_close(&plan->software, usage, software_tallies);
 	counters_close(&plan->counters);
-	for (size_t i = 0; i < plan->nr; i++) {
-		if (counter_at(plan, i, &software) < 0)
-			tallies[i] = software_tallies[software];
-	}
 }
 
 /* Where the program did not run at all, nothing happened, and all of that was counted. */

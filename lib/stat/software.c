@@ -77,11 +77,11 @@ static struct reading reading_of(double count)
 	};
 }
 
-static void add(struct tally *tallies, enum software_event event, double count)
+static void add(struct tally *const *tallies, enum software_event event, double count)
 {
 	struct reading reading = reading_of(count);
 
-	tally_add(&tallies[event], &reading);
+	tally_add(tallies[event], &reading);
 }
 
 static double seconds(const struct timeval *time)
@@ -89,7 +89,7 @@ static double seconds(const struct timeval *time)
 	return (double)time->tv_sec + (double)time->tv_usec / 1e6;
 }
 
-static void add_usage(struct tally *tallies, const struct rusage *usage)
+static void add_usage(struct tally *const *tallies, const struct rusage *usage)
 {
 	add(tallies, SOFTWARE_USER_TIME, seconds(&usage->ru_utime));
 	add(tallies, SOFTWARE_SYSTEM_TIME, seconds(&usage->ru_stime));
@@ -97,7 +97,7 @@ static void add_usage(struct tally *tallies, const struct rusage *usage)
 }
 
 /* The task-clock too: the same time, as the scheduler has it. */
-static void add_stand_ins(struct tally *tallies, bool has_clock, const struct rusage *usage)
+static void add_stand_ins(struct tally *const *tallies, bool has_clock, const struct rusage *usage)
 {
 	if (!has_clock)
 		add(tallies, SOFTWARE_TASK_CLOCK,
@@ -131,7 +131,8 @@ bool software_since_mark(const struct software *software, enum software_event ev
 	return true;
 }
 
-void software_close(struct software *software, const struct rusage *usage, struct tally *tallies)
+void software_close(struct software *software, const struct rusage *usage,
+		    struct tally *const *tallies)
 {
 	software_read(software);
 	for (size_t i = 0; i < software->group.nr; i++)

@@ -8,7 +8,7 @@
  *		...
  *		software_close(&software, &run.usage, tallies);
  *	}
- *	software_result(&software, i, &tallies[i], &event);
+ *	software_result(&software, i, tallies[i], &event);
  *	software_release(&software);
  *
  * Where perf is refused, or counts only what happens outside the kernel (which for faults and
@@ -51,7 +51,8 @@ void software_plan(struct software *software, const struct access *access);
 void software_open(struct software *software, pid_t pid);
 void software_read(struct software *software);
 /* Adds to SOFTWARE_NR tallies. */
-void software_close(struct software *software, const struct rusage *usage, struct tally *tallies);
+void software_close(struct software *software, const struct rusage *usage,
+		    struct tally *const *tallies);
 
 /* As of the last software_read(), since the last software_mark(); false: not known before the
  * end. */
