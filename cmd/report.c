@@ -15,6 +15,7 @@
 #include "cmd/cmd.h"
 #include "cmd/names.h"
 #include "cmd/options.h"
+#include "cmd/output.h"
 #include "cmd/terminal.h"
 
 #define DEFAULT_FILE "cprof.data"
@@ -322,20 +323,19 @@ static int print_to_file(const struct report *report, struct arguments *argument
 			 struct error *err)
 {
 	FILE *out;
-	int ret;
+	int ret, closed;
 
 	if (is_same_file(arguments->output, arguments->file))
 		return error_set(err, ERR_USAGE, "not overwritten: %s is the profile itself",
 				 arguments->output);
-	out = fopen(arguments->output, "we");
+	out = output_open(arguments->output, err);
 	if (!out)
-		return error_errno(err, errno, "%s", arguments->output);
+		return err->code;
 	arguments->report.columns = terminal_width(out);
 	arguments->report.color = terminal_wants_color(out, arguments->common.color);
 	ret = report_print(report, &arguments->report, out, err);
-	if (ferror(out) | fclose(out) && ret >= 0)
-		ret = error_errno(err, errno, "%s", arguments->output);
-	return ret;
+	closed = output_close(out, arguments->output, ret < 0 ? NULL : err);
+	return ret < 0 ? ret : closed;
 }
 
 static int print(const struct report *report, struct arguments *arguments, struct error *err)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <argp.h>
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/output.h"
 #include "stat/stat.h"
 
 struct stat_options {
@@ -148,33 +148,6 @@ static const struct argp parser = {
 	.children = options_common,
 };
 
-static FILE *open_output(const char *path, struct error *err)
-{
-	FILE *out;
-
-	if (!path)
-		return stderr;
-	if (!strcmp(path, "-"))
-		return stdout;
-	out = fopen(path, "we");
-	if (!out)
-		error_errno(err, errno, "write %s", path);
-	return out;
-}
-
-/* Standard output is looked at when the process ends, standard error cannot be complained about. */
-static int close_output(FILE *out, const char *path, struct error *err)
-{
-	bool failed = ferror(out);
-
-	if (out == stderr || out == stdout)
-		return 0;
-	errno = 0;
-	if (!fclose(out) && !failed)
-		return 0;
-	return error_errno(err, errno ? errno : EIO, "write %s", path);
-}
-
 static void print_interval(void *context, const struct stat_result *result,
 			   const struct stat_interval *interval)
 {
@@ -201,7 +174,7 @@ static int measure(struct stat_options *options)
 	signal(SIGPIPE, SIG_IGN);
 	if (!ret && prints) {
 		view->print(&result, options->out);
-		ret = close_output(options->out, options->output, &err);
+		ret = output_close(options->out, options->output, &err);
 		status = ret < 0 ? STATUS_OURS : status;
 	}
 	if (ret < 0)
@@ -217,7 +190,7 @@ int cmd_stat(int argc, char **argv)
 	int status;
 
 	options_parse(&parser, argc, argv, &options, &options.common);
-	options.out = open_output(options.output, &err);
+	options.out = options.output ? output_open(options.output, &err) : stderr;
 	status = options.out ? measure(&options) : fail(&err);
 	vec_free(&options.commands);
 	return status;
