@@ -36,6 +36,9 @@ enum {
 	STATUS_NOT_FOUND = 127,
 };
 
+/* The profile that is written, or read, where none is named. */
+#define DEFAULT_PROFILE "cprof.data"
+
 struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);

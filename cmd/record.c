@@ -240,7 +240,7 @@ static void add_names(struct record *record, struct record_options *options,
 static void print_summary(const struct record_options *options, const char *path)
 {
 	const struct report_options report_options = {
-		.file = strcmp(path, "cprof.data") != 0 ? path : NULL,
+		.file = strcmp(path, DEFAULT_PROFILE) != 0 ? path : NULL,
 		.columns = terminal_width(stderr),
 		.color = terminal_wants_color(stderr, options->common.color),
 	};
@@ -304,7 +304,7 @@ int cmd_record(int argc, char **argv)
 					    .args_doc = "[--] PROG [ARG...]\n-p PID,...",
 					    .doc = doc,
 					    .children = children };
-	struct record_options options = { .config = { .output = "cprof.data",
+	struct record_options options = { .config = { .output = DEFAULT_PROFILE,
 						      .message = print_message } };
 	struct error err = ERROR_INIT;
 	struct record_result result;

@@ -18,8 +18,6 @@
 #include "cmd/output.h"
 #include "cmd/terminal.h"
 
-#define DEFAULT_FILE "cprof.data"
-
 struct arguments {
 	struct common_options common;
 	struct report_options report;
@@ -71,7 +69,7 @@ static const char doc[] =
 	"  leaks       what was never freed, by stack\n"
 	"  timeline    heap, memory and CPU over time\n"
 	"  quality     what was not measured as it should be\n"
-	"FILE is " DEFAULT_FILE " if not given; a file named like a view is ./heap.\n"
+	"FILE is " DEFAULT_PROFILE " if not given; a file named like a view is ./heap.\n"
 	"example: cprof report functions --sort total --limit 20";
 
 static size_t parse_limit(struct argp_state *state, const char *value)
@@ -209,12 +207,12 @@ static int assign_operands(struct arguments *arguments, struct error *err)
 {
 	const char *first = arguments->operands[0], *second = arguments->operands[1];
 
-	arguments->file = DEFAULT_FILE;
+	arguments->file = DEFAULT_PROFILE;
 	if (!first)
 		return 0;
 	if (is_view(first)) {
 		arguments->report.view = first;
-		arguments->file = second ?: DEFAULT_FILE;
+		arguments->file = second ?: DEFAULT_PROFILE;
 		return 0;
 	}
 	if (second || !may_be_file(first))
@@ -341,7 +339,7 @@ static int print_to_file(const struct report *report, struct arguments *argument
 static int print(const struct report *report, struct arguments *arguments, struct error *err)
 {
 	arguments->report.ascii = terminal_is_ascii();
-	if (strcmp(arguments->file, DEFAULT_FILE) != 0)
+	if (strcmp(arguments->file, DEFAULT_PROFILE) != 0)
 		arguments->report.file = arguments->file;
 	if (arguments->output && strcmp(arguments->output, "-") != 0)
 		return print_to_file(report, arguments, err);

@@ -48,7 +48,7 @@ static const struct argp parser = {
 
 int cmd_symbolize(int argc, char **argv)
 {
-	struct symbolize_command command = { .path = "cprof.data" };
+	struct symbolize_command command = { .path = DEFAULT_PROFILE };
 	struct error err = ERROR_INIT;
 
 	options_parse(&parser, argc, argv, &command, &command.common);
