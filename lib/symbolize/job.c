@@ -154,7 +154,7 @@ static void close_means(struct means *means)
 	packages_release(&means->packages);
 }
 
-/* ------------------------------------------------------------------------------------------- */
+/* --- one module ---------------------------------------------------------------------------- */
 
 static struct source *open_source(struct run *run, const struct group *group)
 {
@@ -273,7 +273,7 @@ static void keep_group(struct run *run, const struct group *group)
 	ledger_end_module(&run->ledger, group->module, run->writer);
 }
 
-/* ------------------------------------------------------------------------------------------- */
+/* --- all of them --------------------------------------------------------------------------- */
 
 static void do_group(struct run *run, const struct group *group)
 {

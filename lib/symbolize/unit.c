@@ -8,7 +8,6 @@
 
 struct reading {
 	struct unit *unit;
-	const struct elf_file *text;
 	uint32_t scope; /* the one being filled */
 };
 
@@ -25,7 +24,7 @@ static void add_range(void *context, uint64_t start, uint64_t end)
 {
 	struct reading *reading = context;
 
-	if (text_holds(reading->text, start))
+	if (text_holds(reading->unit->text, start))
 		segments_add(&reading->unit->segments, start, end, reading->scope);
 }
 
@@ -75,7 +74,7 @@ static uint32_t visit(void *context, Dwarf_Die *die, uint32_t outer)
 
 static void read_scopes(struct unit *unit)
 {
-	struct reading reading = { .unit = unit, .text = unit->text };
+	struct reading reading = { .unit = unit };
 
 	walk_unit(&unit->body, SEGMENT_NONE, visit, &reading);
 	segments_build(&unit->segments);
