@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program - runs the instructions of one FDE up to an address.
+ * program - runs the instructions of one FDE up to an address, where they leave a state (state.h).
  *
  *	program_find(&fde, pc, &row);
  *
