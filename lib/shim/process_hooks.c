@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "shim/arguments.h"
 #include "shim/emit.h"
 #include "shim/env.h"
 #include "shim/hook.h"
@@ -84,27 +85,17 @@ static void note_exec(const uintptr_t *frame)
 	guard_leave(level);
 }
 
-static int exec_path(const uintptr_t *frame, const char *path, char *const argv[],
-		     char *const envp[])
+typedef int exec_function(const char *name, char *const argv[], char *const envp[]);
+
+/* The function is known when the real ones have been found. */
+static int exec_by(exec_function *const *function, const uintptr_t *frame, const char *name,
+		   char *const argv[], char *const envp[])
 {
 	struct env env;
 
 	note_exec(frame);
 
-	int result = real.execve(path, argv, env_for(&env, envp));
-
-	env_release(&env);
-	return result;
-}
-
-static int exec_file(const uintptr_t *frame, const char *file, char *const argv[],
-		     char *const envp[])
-{
-	struct env env;
-
-	note_exec(frame);
-
-	int result = real.execvpe(file, argv, env_for(&env, envp));
+	int result = (*function)(name, argv, env_for(&env, envp));
 
 	env_release(&env);
 	return result;
@@ -112,22 +103,22 @@ static int exec_file(const uintptr_t *frame, const char *file, char *const argv[
 
 EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
-	return exec_path(FRAME, path, argv, envp);
+	return exec_by(&real.execve, FRAME, path, argv, envp);
 }
 
 EXPORT int execv(const char *path, char *const argv[])
 {
-	return exec_path(FRAME, path, argv, env_own());
+	return exec_by(&real.execve, FRAME, path, argv, env_own());
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	return exec_file(FRAME, file, argv, envp);
+	return exec_by(&real.execvpe, FRAME, file, argv, envp);
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
 {
-	return exec_file(FRAME, file, argv, env_own());
+	return exec_by(&real.execvpe, FRAME, file, argv, env_own());
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
@@ -154,120 +145,81 @@ EXPORT int execveat(int fd, const char *path, char *const argv[], char *const en
 	return result;
 }
 
-#define ARGUMENTS_FIXED 256
-
-/* A list of arguments as an array. */
-struct arguments {
-	char *fixed[ARGUMENTS_FIXED];
-	char **all;
-	size_t bytes;
-	char *const *env; /* what follows the list */
-};
-
-static size_t count_arguments(va_list list)
+/* execl() and its kin: the rest of the list, and behind it maybe the environment. */
+static int exec_list(exec_function *const *function, const uintptr_t *frame, const char *name,
+		     const char *first, va_list *rest, bool has_env)
 {
-	size_t nr = 1;
+	struct arguments arguments;
 
-	while (va_arg(list, char *))
-		nr++;
-	return nr;
-}
+	if (!arguments_collect(&arguments, first, rest))
+		return -1;
 
-static bool collect(struct arguments *arguments, const char *first, va_list list)
-{
-	va_list copy;
+	char *const *envp = has_env ? va_arg(*rest, char *const *) : env_own();
+	int result = exec_by(function, frame, name, arguments.all, envp);
 
-	va_copy(copy, list);
-	size_t nr = count_arguments(copy);
-	va_end(copy);
-
-	arguments->all = arguments->fixed;
-	arguments->bytes = (nr + 1) * sizeof(char *);
-	if (nr >= ARGUMENTS_FIXED)
-		arguments->all = sys_mmap_private(arguments->bytes);
-	if (sys_failed(arguments->all))
-		return false;
-	arguments->all[0] = (char *)(uintptr_t)first;
-	for (size_t i = 1; i <= nr; i++)
-		arguments->all[i] = va_arg(list, char *);
-	return true;
-}
-
-static void release(struct arguments *arguments)
-{
-	if (arguments->all != arguments->fixed)
-		sys_munmap(arguments->all, arguments->bytes);
+	arguments_release(&arguments);
+	return result;
 }
 
 EXPORT int execl(const char *path, const char *argument, ...)
 {
-	struct arguments arguments;
-	int result = -1;
 	va_list list;
 
 	va_start(list, argument);
-	if (collect(&arguments, argument, list)) {
-		result = exec_path(FRAME, path, arguments.all, env_own());
-		release(&arguments);
-	}
+
+	int result = exec_list(&real.execve, FRAME, path, argument, &list, false);
+
 	va_end(list);
 	return result;
 }
 
 EXPORT int execlp(const char *file, const char *argument, ...)
 {
-	struct arguments arguments;
-	int result = -1;
 	va_list list;
 
 	va_start(list, argument);
-	if (collect(&arguments, argument, list)) {
-		result = exec_file(FRAME, file, arguments.all, env_own());
-		release(&arguments);
-	}
+
+	int result = exec_list(&real.execvpe, FRAME, file, argument, &list, false);
+
 	va_end(list);
 	return result;
 }
 
 EXPORT int execle(const char *path, const char *argument, ...)
 {
-	struct arguments arguments;
-	int result = -1;
 	va_list list;
 
 	va_start(list, argument);
-	if (collect(&arguments, argument, list)) {
-		result = exec_path(FRAME, path, arguments.all, va_arg(list, char *const *));
-		release(&arguments);
-	}
+
+	int result = exec_list(&real.execve, FRAME, path, argument, &list, true);
+
 	va_end(list);
 	return result;
+}
+
+static int spawn_by(__typeof__(posix_spawn) *function, pid_t *pid, const char *name,
+		    const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+		    char *const argv[], char *const envp[])
+{
+	struct env env;
+	int error = function(pid, name, actions, attributes, argv, env_for(&env, envp));
+
+	env_release(&env);
+	return error;
 }
 
 EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 		       const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
-	struct env env;
-
 	real_find();
-
-	int error = real.posix_spawn(pid, path, actions, attributes, argv, env_for(&env, envp));
-
-	env_release(&env);
-	return error;
+	return spawn_by(real.posix_spawn, pid, path, actions, attributes, argv, envp);
 }
 
 EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 			const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
-	struct env env;
-
 	real_find();
-
-	int error = real.posix_spawnp(pid, file, actions, attributes, argv, env_for(&env, envp));
-
-	env_release(&env);
-	return error;
+	return spawn_by(real.posix_spawnp, pid, file, actions, attributes, argv, envp);
 }
 
 /* --- giving up system calls -------------------------------------------------------------------*/
@@ -295,16 +247,21 @@ static int status_of_exit(int status)
 	return (status & 0xff) << 8;
 }
 
-static void note_exit(const uintptr_t *frame, int wait_status)
+static void note_end(const uintptr_t *frame, pid_t pid, int wait_status)
 {
-	real_find();
-
-	int level = is_ours() ? guard_enter(frame, GUARD_OURS) : GUARD_OUT;
+	int level = guard_enter(frame, GUARD_OURS);
 
 	if (level == GUARD_OUT)
 		return;
-	emit_end(level, session.segment->pid, wait_status);
+	emit_end(level, pid, wait_status);
 	guard_leave(level);
+}
+
+static void note_exit(const uintptr_t *frame, int wait_status)
+{
+	real_find();
+	if (is_ours())
+		note_end(frame, session.segment->pid, wait_status);
 }
 
 /*
@@ -348,24 +305,17 @@ GUARD_HOOK __attribute__((destructor)) static void finish(void)
 /* --- learning of ends -------------------------------------------------------------------------*/
 
 /* Of processes whose ids are ours: in another namespace they are not. */
-static void note_end(const uintptr_t *frame, pid_t pid, int wait_status)
+static void note_other_end(const uintptr_t *frame, pid_t pid, int wait_status)
 {
-	if (!(WIFEXITED(wait_status) || WIFSIGNALED(wait_status)) || !is_ours() ||
-	    session.segment->pid != session.pid)
-		return;
-
-	int level = guard_enter(frame, GUARD_OURS);
-
-	if (level == GUARD_OUT)
-		return;
-	emit_end(level, pid, wait_status);
-	guard_leave(level);
+	if ((WIFEXITED(wait_status) || WIFSIGNALED(wait_status)) && is_ours() &&
+	    session.segment->pid == session.pid)
+		note_end(frame, pid, wait_status);
 }
 
 static pid_t waited(const uintptr_t *frame, pid_t pid, const int *status)
 {
 	if (pid > 0)
-		note_end(frame, pid, *status);
+		note_other_end(frame, pid, *status);
 	return pid;
 }
 
@@ -420,6 +370,6 @@ EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 	int error = real.waitid(type, id, place, options);
 
 	if (!error && place->si_pid > 0)
-		note_end(FRAME, place->si_pid, wait_status(place));
+		note_other_end(FRAME, place->si_pid, wait_status(place));
 	return error;
 }
