@@ -67,7 +67,7 @@ cmd_objs  := $(call objs,$(cmd_srcs))
 unit_objs := $(call objs,$(unit_srcs))
 # What the shim does apart from interposing is tested like any other code, sanitizers and all.
 shim_unit := $(patsubst %.c,$(O)/%.o,$(filter-out lib/shim/hooks.c lib/shim/process_hooks.c,$(wildcard lib/shim/*.c)))
-programs  := $(patsubst tests/programs/%,$(O)/programs/%,$(basename $(prog_srcs)))
+programs  := $(patsubst tests/programs/%,$(O)/programs/%,$(basename $(prog_srcs))) $(if $(CROSS),,$(O)/programs/bench_unwind)
 
 cprof := $(O)/cprof
 shim  := $(O)/libcprof-heap.so
@@ -128,6 +128,12 @@ $(O)/programs/%: tests/programs/%.rs
 	$(call say,PROG)
 	$(Q)mkdir -p $(@D)
 	$(Q)MAKEFLAGS= $(RUSTC) -O -C debuginfo=2 -o $@ $< $(program_flags)
+
+# With the shim as programs get it.  Walks are timed on stacks of functions without frame pointers.
+$(O)/programs/bench_unwind: $(wildcard tests/bench/unwind/*.c) $(filter-out %hooks.o,$(shim_objs)) $(lib)
+	$(call say,PROG)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(prog_cflags) -fomit-frame-pointer -fno-optimize-sibling-calls $(LDFLAGS) -o $@ $^ $(deps_libs) $(LIBS) -ldl
 
 # libFuzzer's, see scripts/fuzz.  A line "// FUZZ: ..." of the source says what is fuzzed.
 build/fuzz/%: tests/fuzz/%.c $(lib_srcs)

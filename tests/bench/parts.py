@@ -12,6 +12,7 @@ import fixed
 import heap
 import sampling
 import symbols
+import unwind
 from results import Column
 
 
@@ -47,4 +48,5 @@ PARTS = (
          counting.measure),
     Part("symbols", "what it costs to look up names, lines and inlined calls of the same addresses", symbols.COLUMNS,
          symbols.measure),
+    Part("unwind", "what it costs to walk a call stack, in the program and of a sample", unwind.COLUMNS, unwind.measure),
 )

@@ -63,7 +63,9 @@ def text_of(figure, unit):
         return f"{figure:,.0f}"
     if unit == "%":
         return f"{figure:.2f} %"
-    return f"{figure:.0f} {unit}"
+    if unit == "ns" and figure >= 100e3:
+        return f"{figure / 1e3:,.0f} µs"
+    return f"{figure:.{1 if figure < 100 else 0}f} {unit}"
 
 
 def cells(group, variant, column):
