@@ -23,6 +23,7 @@ enum {
 	SAMPLE_FRAMES = 30,
 	SAMPLES = 16,
 	WALKERS_MAX = 8,
+	FIRST_CALLS = 11, /* counting frames would not be the first walk */
 };
 
 static int rounds = 100;
@@ -172,20 +173,25 @@ NOINLINE static void take_samples(void)
 	}
 }
 
-static void time_sampler(const struct sampler *sampler, struct times *least)
+static void walk_all_once(const struct sampler *sampler, void *state)
 {
-	void *state = sampler->new ();
-	double start = now_ns();
+	for (int i = 0; i < SAMPLES; i++) {
+		size_t nr = sampler->walk(state, &samples[i]);
 
-	size_t nr = sampler->walk(state, &samples[0]);
-
-	keep_least(&least->first, now_ns() - start);
-	for (int i = 0; i < SAMPLES; i++)
-		if (sampler->walk(state, &samples[i]) != SAMPLE_FRAMES) {
+		if (nr != SAMPLE_FRAMES) {
 			fprintf(stderr, "bench_unwind: %s: a sample of %zu frames\n", sampler->name,
 				nr);
 			exit(1);
 		}
+	}
+}
+
+static void time_sampler(const struct sampler *sampler, struct times *least)
+{
+	void *state = sampler->new_state();
+	double start;
+
+	walk_all_once(sampler, state);
 	start = now_ns();
 	for (int i = 0; i < BATCH; i++)
 		sampler->walk(state, &samples[0]);
@@ -204,7 +210,7 @@ NOINLINE static void walk_samples(void)
 	samplers_init();
 	take_samples();
 	for (size_t i = 0; i < SAMPLERS_NR; i++) {
-		void *state = samplers[i].new();
+		void *state = samplers[i].new_state();
 		double start = now_ns();
 
 		samplers[i].walk(state, &samples[0]);
@@ -232,7 +238,7 @@ int main(int argc, char **argv)
 		}
 	struct path path = path_make(0);
 
-	path_descend(&path, calls_to(15), walk_first, NULL);
+	path_descend(&path, FIRST_CALLS, walk_first, NULL);
 	walk_own("15", 15);
 	walk_own("60", 60);
 	walk_samples();

@@ -5,7 +5,7 @@
  *	sample_take(&sample);			// of the calling thread
  *	samplers_init();
  *	struct sampler *sampler = &samplers[i];
- *	void *state = sampler->new();
+ *	void *state = sampler->new_state();
  *	nr_frames = sampler->walk(state, &sample);
  *	sampler->free(state);
  */
@@ -29,7 +29,7 @@ struct sample {
 
 struct sampler {
 	const char *name;
-	void *(*new)(void); /* that has seen nothing yet */
+	void *(*new_state)(void); /* that has seen nothing yet */
 	size_t (*walk)(void *state,
 		       const struct sample *sample); /* frames up to the root; 0 without */
 	void (*free)(void *state);
