@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "object/elf_section.h"
 
 enum {
 	BUILD_ID_MAX = 64,   /* bytes; SHA-1 has 20 */
@@ -117,23 +118,15 @@ static int read_segments(struct elf_file *file, Elf *elf, struct error *err)
 /* The section's exact size; without section headers it is not known. */
 static void read_sections(struct elf_file *file, Elf *elf)
 {
-	size_t names;
-	Elf_Scn *section = NULL;
+	struct elf_section section = { 0 };
 
-	if (elf_getshdrstrndx(elf, &names) < 0)
-		return;
-	while ((section = elf_nextscn(elf, section))) {
-		GElf_Shdr shdr;
-		const char *name;
+	while (elf_section_next(elf, &section)) {
+		const GElf_Shdr *shdr = &section.shdr;
 
-		if (!gelf_getshdr(section, &shdr) || shdr.sh_type == SHT_NOBITS ||
-		    !(shdr.sh_flags & SHF_ALLOC))
-			continue;
-		name = elf_strptr(elf, names, shdr.sh_name);
-		if (name && !strcmp(name, ".eh_frame"))
-			file->eh_frame = (struct elf_part){ .address = shdr.sh_addr,
-							    .offset = shdr.sh_offset,
-							    .size = shdr.sh_size };
+		if ((shdr->sh_flags & SHF_ALLOC) && !strcmp(section.name, ".eh_frame"))
+			file->eh_frame = (struct elf_part){ .address = shdr->sh_addr,
+							    .offset = shdr->sh_offset,
+							    .size = shdr->sh_size };
 	}
 }
 

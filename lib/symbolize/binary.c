@@ -7,31 +7,15 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "object/elf_section.h"
 
 enum { COMPRESSED_ZSTD = 2 };
 
-/* The section of that name with contents, or NULL. */
-static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *shdr)
-{
-	Elf_Scn *section = NULL;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names) < 0)
-		return NULL;
-	while ((section = elf_nextscn(elf, section))) {
-		const char *has =
-			gelf_getshdr(section, shdr) ? elf_strptr(elf, names, shdr->sh_name) : NULL;
-		if (has && !strcmp(has, name) && shdr->sh_type != SHT_NOBITS)
-			break;
-	}
-	return section;
-}
-
 bool binary_has_section(Elf *elf, const char *name)
 {
-	GElf_Shdr shdr;
+	struct elf_section section;
 
-	return find_section(elf, name, &shdr) != NULL;
+	return elf_section_find(elf, name, &section);
 }
 
 static bool has_dwarf(Elf *elf)
@@ -118,15 +102,13 @@ static void hide_unneeded(Elf *elf)
 		".debug_loc",	   ".debug_loclists", ".debug_frame", ".debug_aranges",
 		".debug_pubnames", ".debug_macinfo",  ".debug_macro",
 	};
-	GElf_Shdr shdr;
+	struct elf_section section;
 
 	for (size_t i = 0; i < ARRAY_SIZE(unneeded); i++) {
-		Elf_Scn *section = find_section(elf, unneeded[i], &shdr);
-
-		if (!section)
+		if (!elf_section_find(elf, unneeded[i], &section))
 			continue;
-		shdr.sh_type = SHT_NOBITS;
-		gelf_update_shdr(section, &shdr);
+		section.shdr.sh_type = SHT_NOBITS;
+		gelf_update_shdr(section.scn, &section.shdr);
 	}
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "object/elf_section.h"
 
 enum {
 	ENTRY_SIZE = 16, /* bytes, of most */
@@ -96,28 +97,22 @@ static void read_entries(struct plt *plt, const struct machine *machine, const E
 	}
 }
 
-static bool is_plt(Elf *elf, size_t names, const GElf_Shdr *shdr)
+static bool is_plt(const struct elf_section *section)
 {
-	const char *name = elf_strptr(elf, names, shdr->sh_name);
-
-	return name && !strncmp(name, ".plt", 4) && shdr->sh_type == SHT_PROGBITS &&
-	       (shdr->sh_flags & SHF_EXECINSTR);
+	return !strncmp(section->name, ".plt", 4) && section->shdr.sh_type == SHT_PROGBITS &&
+	       (section->shdr.sh_flags & SHF_EXECINSTR);
 }
 
 static void read_sections(struct plt *plt, const struct machine *machine, Elf *elf)
 {
-	Elf_Scn *section = NULL;
-	size_t names;
-	GElf_Shdr shdr;
+	struct elf_section section = { 0 };
 
-	if (elf_getshdrstrndx(elf, &names) < 0)
-		return;
-	while ((section = elf_nextscn(elf, section))) {
-		if (!gelf_getshdr(section, &shdr) || !is_plt(elf, names, &shdr))
+	while (elf_section_next(elf, &section)) {
+		if (!is_plt(&section))
 			continue;
-		Elf_Data *data = elf_rawdata(section, NULL);
+		Elf_Data *data = elf_rawdata(section.scn, NULL);
 		if (data && data->d_buf)
-			read_entries(plt, machine, data, shdr.sh_addr);
+			read_entries(plt, machine, data, section.shdr.sh_addr);
 	}
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/stacks/debug_frame.h"
 
-#include <gelf.h>
-#include <libelf.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "object/elf_section.h"
 
 enum {
 	SIZE_MAX_BYTES = 256 * 1024 * 1024,
@@ -40,51 +39,30 @@ size_t debug_frame_convert(uint8_t *bytes, size_t size)
 	return at;
 }
 
-static Elf_Scn *find_section(Elf *elf, GElf_Shdr *shdr)
-{
-	Elf_Scn *section = NULL;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names))
-		return NULL;
-	while ((section = elf_nextscn(elf, section))) {
-		const char *name;
-
-		if (!gelf_getshdr(section, shdr))
-			continue;
-		name = elf_strptr(elf, names, shdr->sh_name);
-		if (name && !strcmp(name, ".debug_frame") && shdr->sh_type != SHT_NOBITS)
-			return section;
-	}
-	return NULL;
-}
-
 /* Inflating what a file says may take all memory: its size is looked at before. */
-static Elf_Data *section_data(Elf_Scn *section, const GElf_Shdr *shdr)
+static Elf_Data *section_data(const struct elf_section *section)
 {
 	GElf_Chdr chdr;
 
-	if (shdr->sh_flags & SHF_COMPRESSED &&
-	    (!gelf_getchdr(section, &chdr) || chdr.ch_size > SIZE_MAX_BYTES ||
-	     elf_compress(section, 0, 0) < 0))
+	if (section->shdr.sh_flags & SHF_COMPRESSED &&
+	    (!gelf_getchdr(section->scn, &chdr) || chdr.ch_size > SIZE_MAX_BYTES ||
+	     elf_compress(section->scn, 0, 0) < 0))
 		return NULL;
-	return elf_getdata(section, NULL);
+	return elf_getdata(section->scn, NULL);
 }
 
 size_t debug_frame_read(uint8_t **bytes, int fd)
 {
 	Elf *elf;
-	Elf_Scn *section;
-	GElf_Shdr shdr;
+	struct elf_section section;
 	Elf_Data *data = NULL;
 	size_t size = 0;
 
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	*bytes = NULL;
-	section = find_section(elf, &shdr);
-	if (section)
-		data = section_data(section, &shdr);
+	if (elf_section_find(elf, ".debug_frame", &section))
+		data = section_data(&section);
 	if (data && data->d_buf && data->d_size <= SIZE_MAX_BYTES) {
 		*bytes = xmalloc(data->d_size);
 		memcpy(*bytes, data->d_buf, data->d_size);
