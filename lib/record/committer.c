@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "store/writer.h"
 
@@ -261,18 +262,16 @@ void committer_meta(struct committer *committer, const char *key, char *value)
 
 int committer_start(struct committer *committer, const struct profile_run *run, struct error *err)
 {
-	int error;
+	int ret;
 
 	committer_run(committer, run);
 	/* A file that cannot be written should show before the program starts. */
-	if (commit(committer, err) < 0)
-		return err ? err->code : ERR_INTERNAL;
-	error = pthread_create(&committer->thread, NULL, committer_thread, committer);
-	if (error)
-		return error_errno(err, error, "start a thread");
-	pthread_setname_np(committer->thread, "cprof-writer");
-	committer->is_running = true;
-	return 0;
+	ret = commit(committer, err);
+	if (ret < 0)
+		return ret;
+	ret = thread_start(&committer->thread, "cprof-writer", committer_thread, committer, err);
+	committer->is_running = ret >= 0;
+	return ret;
 }
 
 void committer_run(struct committer *committer, const struct profile_run *run)

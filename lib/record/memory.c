@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/map.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "record/moments.h"
 
@@ -235,21 +236,20 @@ int memory_start(struct memory **result, struct aggregate *aggregate, struct ima
 		 uint64_t start_ns, struct error *err)
 {
 	struct memory *memory = xcalloc(1, sizeof(*memory));
-	int error;
+	int ret;
 
 	memory->aggregate = aggregate;
 	memory->images = images;
 	memory->start_ns = memory->pushed_ns = start_ns;
 	memory->stop_fd = eventfd(0, EFD_CLOEXEC);
-	error = memory->stop_fd < 0 ? errno
-				    : pthread_create(&memory->thread, NULL, memory_thread, memory);
-	if (error) {
+	ret = memory->stop_fd < 0
+		      ? error_errno(err, errno, "make an eventfd")
+		      : thread_start(&memory->thread, "cprof-memory", memory_thread, memory, err);
+	if (ret < 0)
 		release(memory);
-		return error_errno(err, error, "start a thread");
-	}
-	pthread_setname_np(memory->thread, "cprof-memory");
-	*result = memory;
-	return 0;
+	else
+		*result = memory;
+	return ret;
 }
 
 void memory_finish(struct memory *memory)

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "record/attached.h"
 #include "record/counters.h"
@@ -400,19 +401,16 @@ static struct samples *make_samples(const struct sampler_config *config, int64_t
 int sampler_start(struct sampler *sampler, struct processes *processes, int64_t start_ns,
 		  struct error *err)
 {
-	int error;
+	int ret;
 
 	sampler->processes = processes;
 	sampler->samples = make_samples(&sampler->config, start_ns);
 	if (sampler->config.attach)
 		start_attached(sampler);
 	put_counters(sampler);
-	error = pthread_create(&sampler->thread, NULL, sampler_thread, sampler);
-	if (error)
-		return error_errno(err, error, "start a thread");
-	pthread_setname_np(sampler->thread, "cprof-rings");
-	sampler->is_running = true;
-	return 0;
+	ret = thread_start(&sampler->thread, "cprof-rings", sampler_thread, sampler, err);
+	sampler->is_running = ret >= 0;
+	return ret;
 }
 
 static void tell_damaged(struct sampler *sampler)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <criterion/criterion.h>
@@ -11,6 +13,7 @@
 #include "base/intern.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/thread.h"
 #include "base/vec.h"
 
 Test(error, names_the_object_and_the_reason)
@@ -164,4 +167,59 @@ Test(log, only_enabled_domains_are_heard)
 	log_debug(LOG_HEAP, "%d blocks", 3);
 	cr_assert(eq(str, last_line, (char *)"heap: 3 blocks"));
 	cr_assert(eq(int, log_enable("nonsense"), -1));
+}
+
+static char thread_status[8192];
+
+static void *read_own_status(void *path)
+{
+	FILE *file = fopen(path, "re");
+
+	cr_assert(file && fread(thread_status, 1, sizeof(thread_status) - 1, file) > 0);
+	fclose(file);
+	return NULL;
+}
+
+static uint64_t blocked_signals(void)
+{
+	const char *line = strstr(thread_status, "\nSigBlk:");
+
+	return line ? strtoull(line + strlen("\nSigBlk:"), NULL, 16) : 0;
+}
+
+Test(thread, blocks_all_signals_that_can_be_in_itself_only)
+{
+	static char path[] = "/proc/thread-self/status";
+	struct error err = ERROR_INIT;
+	pthread_t thread;
+
+	read_own_status(path);
+	cr_assert(eq(u64, blocked_signals() & 1ULL << (SIGTERM - 1), 0));
+	cr_assert(eq(int, thread_start(&thread, "cprof-test", read_own_status, path, &err), 0));
+	pthread_join(thread, NULL);
+	for (int signal = 1; signal < 32; signal++)
+		cr_expect(eq(int, blocked_signals() >> (signal - 1) & 1,
+			     signal != SIGKILL && signal != SIGSTOP),
+			  "%s", strsignal(signal));
+	read_own_status(path);
+	cr_assert(eq(u64, blocked_signals() & 1ULL << (SIGTERM - 1), 0));
+}
+
+static void *do_nothing(void *context)
+{
+	return context;
+}
+
+Test(thread, says_which_could_not_be_started)
+{
+	struct error err = ERROR_INIT;
+	pthread_attr_t huge;
+	pthread_t thread;
+
+	pthread_attr_init(&huge);
+	pthread_attr_setstacksize(&huge, (size_t)1 << 60);
+	cr_assert(eq(int, pthread_setattr_default_np(&huge), 0));
+	cr_assert(lt(int, thread_start(&thread, "cprof-test", do_nothing, NULL, &err), 0));
+	cr_assert(ne(ptr, strstr(err.message, "start the thread cprof-test: "), NULL), "%s",
+		  err.message);
 }

@@ -2,7 +2,6 @@
 #include "record/heap/collector.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "record/heap/intake.h"
 
 #define SLEEP_NS UINT64_C(20000000)
@@ -251,21 +251,14 @@ static void *collect(void *argument)
 
 int heap_collector_start(struct heap_collector *c, uint64_t start_ns, struct error *err)
 {
-	sigset_t all, before;
 	int ret;
 
 	c->intake.start_ns = start_ns;
 	c->pushed_ns = clock_now_ns();
 	channel_beat(&c->channel, c->pushed_ns);
-	/* Signals are the main thread's business. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ret = pthread_create(&c->thread, NULL, collect, c);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (ret)
-		return error_errno(err, ret, "start the heap collector");
-	c->running = true;
-	return 0;
+	ret = thread_start(&c->thread, "cprof-heap", collect, c, err);
+	c->running = ret >= 0;
+	return ret;
 }
 
 int heap_collector_open(struct heap_collector **collector,
