@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/events/pmu.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/vec.h"
+#include "record/events/catalogue.h"
 
 enum { LINE_MAX_BYTES = 4096 };
-
-struct paths {
-	char **at;
-	size_t nr, room;
-};
 
 /* The first line of a file below the PMU's folder, without its end; NULL. */
 static char *read_line(const char *root, const char *pmu, const char *folder, const char *name)
@@ -213,35 +207,9 @@ static int is_event(const struct dirent *entry)
 	return !strchr(entry->d_name, '.');
 }
 
-static void add_events_of(struct paths *paths, const char *root, const char *pmu)
-{
-	char *folder = xasprintf("%s/%s/events", root, pmu);
-	struct dirent **entries;
-	int nr = scandir(folder, &entries, is_event, alphasort);
-
-	for (int i = 0; i < nr; i++) {
-		vec_push(paths, xasprintf("%s/%s/", pmu, entries[i]->d_name));
-		free(entries[i]);
-	}
-	if (nr >= 0)
-		free(entries);
-	free(folder);
-}
-
 char **pmu_events(const char *root, size_t *nr)
 {
-	struct paths paths = { 0 };
-	struct dirent **entries;
-	int nr_pmus = scandir(root, &entries, is_event, alphasort);
-
-	for (int i = 0; i < nr_pmus; i++) {
-		add_events_of(&paths, root, entries[i]->d_name);
-		free(entries[i]);
-	}
-	if (nr_pmus >= 0)
-		free(entries);
-	*nr = paths.nr;
-	return paths.at;
+	return catalogue_read(&(struct catalogue){ root, "events", is_event, "/", "/" }, nr);
 }
 
 char *pmu_event_terms(const char *root, const char *name)

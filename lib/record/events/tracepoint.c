@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/events/tracepoint.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -10,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/vec.h"
+#include "record/events/catalogue.h"
 
 static const char *const roots[] = { "/sys/kernel/tracing/events",
 				     "/sys/kernel/debug/tracing/events" };
@@ -64,44 +63,17 @@ int tracepoint_find(struct event_type *type, const char *name, struct error *err
 	return 0;
 }
 
-struct names {
-	char **at;
-	size_t nr, room;
-};
-
 static int is_folder(const struct dirent *entry)
 {
 	return entry->d_type == DT_DIR && *entry->d_name != '.';
 }
 
-static void add_system(struct names *names, const char *root, const char *system)
-{
-	char *folder = xasprintf("%s/%s", root, system);
-	struct dirent **entries;
-	int nr = scandir(folder, &entries, is_folder, alphasort);
-
-	for (int i = 0; i < nr; i++) {
-		vec_push(names, xasprintf("%s:%s", system, entries[i]->d_name));
-		free(entries[i]);
-	}
-	if (nr >= 0)
-		free(entries);
-	free(folder);
-}
-
 char **tracepoint_names(size_t *nr)
 {
 	const char *root = find_root();
-	struct names names = { 0 };
-	struct dirent **entries;
-	int nr_systems = root ? scandir(root, &entries, is_folder, alphasort) : -1;
 
-	for (int i = 0; i < nr_systems; i++) {
-		add_system(&names, root, entries[i]->d_name);
-		free(entries[i]);
-	}
-	if (nr_systems >= 0)
-		free(entries);
-	*nr = names.nr;
-	return names.at;
+	*nr = 0;
+	if (!root)
+		return NULL;
+	return catalogue_read(&(struct catalogue){ root, ".", is_folder, ":", "" }, nr);
 }
