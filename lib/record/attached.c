@@ -174,6 +174,7 @@ void attached_tell(const struct attach *attach, struct modules *modules,
 		struct process *process;
 
 		image_facts_read(&facts, at->thread, NULL);
+		image_facts_drop_padding(&facts);
 		process = processes_attach(processes, at->pid, &facts, now_ns);
 		image_facts_release(&facts);
 		tell_threads(processes, at->pid, now_ns);

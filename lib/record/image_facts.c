@@ -13,6 +13,7 @@
 
 enum {
 	ARGUMENTS_MAX = 128 * 1024, /* bytes; more is cut */
+	PADDING_MIN = 2,	    /* one empty argument may have been given */
 };
 
 static char *read_executable(const char *proc)
@@ -69,6 +70,18 @@ void image_facts_read(struct image_facts *facts, int32_t pid, const char *shim)
 	read_arguments(facts, proc);
 	if (obstacle)
 		facts->untracked_reason = xstrdup(obstacle);
+}
+
+void image_facts_drop_padding(struct image_facts *facts)
+{
+	size_t nr = facts->nr_arguments;
+
+	while (nr > 1 && !*facts->arguments[nr - 1])
+		nr--;
+	if (facts->nr_arguments - nr < PADDING_MIN)
+		return;
+	while (facts->nr_arguments > nr)
+		free(facts->arguments[--facts->nr_arguments]);
 }
 
 void image_facts_release(struct image_facts *facts)

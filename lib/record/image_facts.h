@@ -23,6 +23,13 @@ struct image_facts {
 
 /* shim: the path of libcprof-heap.so; NULL: nothing preloads it. */
 void image_facts_read(struct image_facts *facts, int32_t pid, const char *shim);
+
+/*
+ * Drops the empty arguments at the end if there are several.  For a program that has run for a
+ * while: what it wrote its title over (setproctitle) ends in zeros, which look like them.
+ */
+void image_facts_drop_padding(struct image_facts *facts);
+
 void image_facts_release(struct image_facts *facts);
 
 #endif
