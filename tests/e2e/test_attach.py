@@ -215,6 +215,15 @@ def test_processes_of_others_are_refused_with_the_reason(nobody, program, progra
     assert "root" in result.stderr and len(os.listdir(nobody.folder)) == 2
 
 
+def test_what_is_shielded_from_root_too_is_refused_with_a_hint_that_fits(nobody, runner, cprof, program, need):
+    need.tool("setpriv")
+    other = program("sh", "-c", "echo; exec sleep 60", starter=nobody)
+    result = runner.run("setpriv", "--bounding-set=-all", cprof, "record", "-p", other.pid)
+    assert result.returncode == 125
+    assert f"process {other.pid} (" in result.stderr and "is shielded, from root too" in result.stderr
+    assert "CAP_SYS_PTRACE" in result.stderr and "as root" not in result.stderr
+
+
 def test_an_ordinary_user_attaches_to_what_is_his(nobody, program, programs, need):
     need.perf()
     copy = nobody.folder / "stages"

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,20 +69,14 @@ static bool read_state(struct state *state, pid_t pid)
 	return true;
 }
 
-/* perf asks the kernel for the same right as who opens this file does. */
-static int check_right(const struct state *state, pid_t thread, struct error *err)
+static int refuse(const struct state *state, struct error *err)
 {
-	char path[32];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)thread);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		close(fd);
-		return 0;
+	if (!geteuid()) {
+		error_set(err, ERR_REFUSED, "process %d (%s) is shielded, from root too",
+			  (int)state->pid, state->name);
+		return error_hint(err, "a container without CAP_SYS_PTRACE or a security module "
+				       "does so: run cprof outside of it");
 	}
-	if (errno != EACCES && errno != EPERM)
-		return error_errno(err, errno, "read %s", path);
 	if (state->uid != geteuid()) {
 		error_set(err, ERR_REFUSED, "process %d (%s) belongs to uid %u, you are uid %u",
 			  (int)state->pid, state->name, (unsigned int)state->uid,
@@ -94,6 +89,22 @@ static int check_right(const struct state *state, pid_t thread, struct error *er
 		  "asked for it (PR_SET_DUMPABLE)",
 		  (int)state->pid, state->name);
 	return error_hint(err, "perf and ptrace let only root look at such a process");
+}
+
+/* perf asks the kernel for the same right as who opens this file does. */
+static int check_right(const struct state *state, pid_t thread, struct error *err)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)thread);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && (errno == EACCES || errno == EPERM))
+		return refuse(state, err);
+	if (fd < 0)
+		return error_errno(err, errno, "read %s", path);
+	close(fd);
+	return 0;
 }
 
 static bool is_alive(const struct state *state)
@@ -116,18 +127,36 @@ static pid_t find_living_thread(pid_t pid)
 	return found;
 }
 
-/* thread: a living one. */
-static int check(const struct state *state, pid_t thread, struct error *err)
+static int no_process(pid_t pid, struct error *err)
 {
-	if (state->flags & KERNEL_THREAD) {
+	error_set(err, -ESRCH, "there is no process %d", (int)pid);
+	return error_hint(err, "`pgrep -a NAME` shows the pids of a program");
+}
+
+static bool has_ended(int pidfd)
+{
+	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
+
+	return poll(&ended, 1, 0) > 0;
+}
+
+/* Of the process that the pidfd is of: another may have had its pid before it was opened. */
+static int check(struct attach_process *process, struct error *err)
+{
+	struct state state;
+
+	if (!read_state(&state, process->pid))
+		return no_process(process->pid, err);
+	if (state.flags & KERNEL_THREAD) {
 		error_set(err, ERR_UNSUPPORTED, "%d (%s) is a thread of the kernel, not a program",
-			  (int)state->pid, state->name);
+			  (int)state.pid, state.name);
 		return error_hint(err, "`perf record -a` can sample the kernel's own threads");
 	}
-	if (!thread)
-		return error_set(err, -ESRCH, "process %d (%s) has ended already", (int)state->pid,
-				 state->name);
-	return check_right(state, thread, err);
+	process->thread = find_living_thread(process->pid);
+	if (!process->thread || has_ended(process->fd))
+		return error_set(err, -ESRCH, "process %d (%s) has ended already", (int)state.pid,
+				 state.name);
+	return check_right(&state, process->thread, err);
 }
 
 static bool is_there(const struct attach *attach, pid_t pid)
@@ -136,33 +165,30 @@ static bool is_there(const struct attach *attach, pid_t pid)
 	return false;
 }
 
-static int no_process(pid_t pid, struct error *err)
-{
-	error_set(err, -ESRCH, "there is no process %d", (int)pid);
-	return error_hint(err, "`pgrep -a NAME` shows the pids of a program");
-}
-
 static int add(struct attach *attach, pid_t pid, struct error *err)
 {
+	struct attach_process process;
 	struct state state;
-	pid_t thread;
-	int fd, ret;
+	int ret;
 
 	if (!read_state(&state, pid))
 		return no_process(pid, err);
 	if (is_there(attach, state.pid))
 		return 0;
-	thread = find_living_thread(state.pid);
-	ret = check(&state, thread, err);
-	if (ret < 0)
-		return ret;
-	fd = (int)syscall(SYS_pidfd_open, state.pid, 0);
-	if (fd < 0 && errno == ESRCH)
+	process = (struct attach_process){
+		.pid = state.pid,
+		.fd = (int)syscall(SYS_pidfd_open, state.pid, 0),
+	};
+	if (process.fd < 0 && errno == ESRCH)
 		return no_process(pid, err);
-	if (fd < 0)
+	if (process.fd < 0)
 		return error_errno(err, errno, "watch process %d", (int)state.pid);
-	vec_push(attach, (struct attach_process){ state.pid, thread, fd });
-	return 0;
+	ret = check(&process, err);
+	if (ret < 0)
+		close(process.fd);
+	else
+		vec_push(attach, process);
+	return ret;
 }
 
 int attach_open(struct attach *attach, const pid_t *pids, size_t nr, struct error *err)
