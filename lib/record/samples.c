@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "base/alloc.h"
 #include "base/vec.h"
 #include "record/stacks/stacks.h"
 #include "unwind/end.h"
@@ -211,7 +212,7 @@ static void tell_stitched(struct samples *samples, const struct stack *stack)
 		{ STACK_BY_MEMORY, "stacks continued in the program's memory" },
 	};
 
-	for (size_t i = 0; i < sizeof(by) / sizeof(by[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(by); i++) {
 		if (!(stack->origins & 1U << by[i].origin))
 			continue;
 		aggregate_quality(samples->config.aggregate, PROFILE_STITCHED, by[i].detail, 1);

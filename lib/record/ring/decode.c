@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/alloc.h"
+
 /* Takes values off the front.  Once something was missing, all further values are 0. */
 struct cursor {
 	const uint8_t *at, *end;
@@ -95,7 +97,7 @@ static void take_trailer(struct cursor *cursor, struct decoded *decoded, uint64_
 	struct cursor trailer = *cursor;
 	size_t size = 0;
 
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		size += sample_type & fields[i] ? 8 : 0;
 	if (size > (size_t)(cursor->end - cursor->at)) {
 		cursor->failed = true;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arch/perf_regs.h"
+#include "base/alloc.h"
 #include "base/vec.h"
 #include "record/stacks/remembered.h"
 #include "record/stacks/rules.h"
@@ -401,7 +402,7 @@ static bool align_chain(const struct walk *walk, ptrdiff_t *shift)
 	const struct walked_vec *walked = &walk->stacks->walked;
 	ptrdiff_t last = (ptrdiff_t)walked->nr - 1, nr = (ptrdiff_t)walk->sample->nr_chain;
 
-	for (size_t i = 0; i < sizeof(shifts) / sizeof(shifts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(shifts); i++) {
 		*shift = shifts[i];
 		if (last >= 2 && last + *shift < nr &&
 		    walk->sample->chain[last + *shift] == walked->at[last].frame.pc &&

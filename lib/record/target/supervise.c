@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -33,7 +34,7 @@ int supervise_begin(struct supervisor *supervisor, struct error *err)
 	*supervisor = (struct supervisor){ .signal_fd = -1 };
 	terminal_modes_remember(&supervisor->modes);
 	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(handled) / sizeof(handled[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(handled); i++)
 		sigaddset(&set, handled[i]);
 	/* With SIGCHLD ignored there would be nothing to wait for. */
 	sigaction(SIGCHLD, &standard, NULL);
