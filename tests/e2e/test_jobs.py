@@ -114,13 +114,19 @@ def test_a_job_that_is_stopped_and_continued_loses_nothing(runner, shell, cprof,
     assert not {"bounded", "untracked", "interrupted"} & {row["kind"] for row in report["quality"]}
 
 
-def test_a_program_of_the_terminal_puts_it_in_order_before_the_shell_takes_it(shell, cprof, runner, need):
+def page_a_text(shell, cprof, runner, need):
+    """less, recorded, when it shows the text; the settings that the terminal had before."""
     need.tool("less")
     (runner.folder / "text").write_text("line\n" * 100)
     before = shell.settings()
     shell.type(f"{cprof} record -q --no-symbols less text\n")
     shell.read_until(r"\x1b\[\?1049h")
     shell.read_until("text")
+    return before
+
+
+def test_a_program_of_the_terminal_puts_it_in_order_before_the_shell_takes_it(shell, cprof, runner, need):
+    before = page_a_text(shell, cprof, runner, need)
     shell.type("\x1a")
     stopped = shell.read_until("Stopped")
     assert "\x1b[?1049l" in stopped
@@ -217,12 +223,7 @@ def test_an_editor_finds_and_leaves_the_terminal_as_without_us(shell, cprof, run
 
 @pytest.mark.parametrize("name", ["TERM", "HUP"])  # less puts things in order on one, and dies of the other
 def test_ending_us_ends_a_pager_and_leaves_the_terminal_in_order(shell, cprof, runner, need, name):
-    need.tool("less")
-    (runner.folder / "text").write_text("line\n" * 100)
-    before = shell.settings()
-    shell.type(f"{cprof} record -q --no-symbols less text\n")
-    shell.read_until(r"\x1b\[\?1049h")
-    shell.read_until("text")
+    before = page_a_text(shell, cprof, runner, need)
     os.kill(child_of(shell.pid), getattr(signal, f"SIG{name}"))
     shell.read_until("prompt> ")
     assert wait_for(lambda: shell.settings() == before)

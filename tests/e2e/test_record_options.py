@@ -160,22 +160,20 @@ def test_a_clock_leaves_the_program_time(record, programs, need, options, words)
         assert "lowered" not in profile.stderr
 
 
+def kinds_of_modules(record, event):
+    profile = record("dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=1500", options=CPU_ONLY + ["-e", event])
+    return profile.sql("""SELECT DISTINCT module.kind FROM total JOIN stack ON stack.id = total.stack
+                          JOIN address ON address.id = stack.address JOIN module ON module.id = address.module""")
+
+
 def test_only_the_kernel_is_sampled_when_asked(record, need):
     need.root()
-    options = CPU_ONLY + ["-e", "cpu-clock:k"]
-    profile = record("dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=1500", options=options)
-    kinds = profile.sql("""SELECT DISTINCT module.kind FROM total JOIN stack ON stack.id = total.stack
-                           JOIN address ON address.id = stack.address JOIN module ON module.id = address.module""")
-    assert kinds == [("kernel",)]
+    assert kinds_of_modules(record, "cpu-clock:k") == [("kernel",)]
 
 
 def test_only_the_program_is_sampled_when_asked(record, need):
     need.root()
-    options = CPU_ONLY + ["-e", "cpu-clock:u"]
-    profile = record("dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=1500", options=options)
-    kinds = profile.sql("""SELECT DISTINCT module.kind FROM total JOIN stack ON stack.id = total.stack
-                           JOIN address ON address.id = stack.address JOIN module ON module.id = address.module""")
-    assert ("kernel",) not in kinds
+    assert ("kernel",) not in kinds_of_modules(record, "cpu-clock:u")
 
 
 # --- into which file -----------------------------------------------------------------------------

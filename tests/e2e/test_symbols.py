@@ -625,13 +625,18 @@ def pick_addresses_of(frames):
     return list(frames.at)
 
 
-def test_missing_split_debug_information_is_said(resolve, tmp_path):
-    make("gcc", "-O2", "-g", "-gsplit-dwarf", "-o", "app", SOURCES / "pages.c", cwd=tmp_path)
-    for file in tmp_path.glob("*.dwo"):
+def resolve_without_dwo(resolve, folder):
+    for file in folder.glob("*.dwo"):
         file.unlink()
-    app = tmp_path / "app"
+    app = folder / "app"
     frames = resolve(app, [start for start, _ in functions(app)])
     assert "main" in frames.names().values()
+    return frames
+
+
+def test_missing_split_debug_information_is_said(resolve, tmp_path):
+    make("gcc", "-O2", "-g", "-gsplit-dwarf", "-o", "app", SOURCES / "pages.c", cwd=tmp_path)
+    frames = resolve_without_dwo(resolve, tmp_path)
     assert frames.debug == "symbols" and "1 of 1 .dwo" in frames.reason
 
 
@@ -640,11 +645,7 @@ def test_a_dwp_file_is_read_or_said(resolve, need, tmp_path):
     need.tool("dwp")
     make("gcc", "-O2", "-g", "-gdwarf-4", "-gsplit-dwarf", "-o", "app", SOURCES / "pages.c", cwd=tmp_path)
     make("dwp", "-e", "app", cwd=tmp_path)
-    for file in tmp_path.glob("*.dwo"):
-        file.unlink()
-    app = tmp_path / "app"
-    frames = resolve(app, [start for start, _ in functions(app)])
-    assert "main" in frames.names().values()
+    frames = resolve_without_dwo(resolve, tmp_path)
     assert frames.debug == "full" or "app.dwp, which libdw reads since 0.191" in frames.reason
 
 
