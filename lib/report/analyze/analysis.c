@@ -170,7 +170,7 @@ static void fill_thread(const struct analysis *a, struct thread_row *row,
 {
 	const struct profile_thread *thread = &profile->threads[id];
 	const struct profile_process *process = &profile->processes[thread->process];
-	const struct cpu_process *cpu = &a->cpu.threads[id];
+	const struct cpu_use *cpu = &a->cpu.threads[id];
 
 	*row = (struct thread_row){
 		.pid = process->pid,

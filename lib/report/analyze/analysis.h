@@ -32,7 +32,7 @@ struct process_row {
 	struct figure exit_status, signal;
 	bool tracked;
 	const char *reason;
-	struct cpu_process cpu;
+	struct cpu_use cpu;
 	struct heap heap;
 	struct memory memory;
 	struct figure cpu_share, heap_peak, heap_allocations; /* the same, for tables */

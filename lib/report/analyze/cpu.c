@@ -255,7 +255,7 @@ static void add_total(struct work *w, const struct profile_total *t)
 }
 
 /* Of weights. */
-static void make_shares(const struct work *w, struct cpu_process *rows, size_t nr)
+static void make_shares(const struct work *w, struct cpu_use *rows, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
 		rows[i].sampled = w->cpu->sampled;

@@ -44,8 +44,8 @@ struct cpu_function {
 	bool unnamed;
 };
 
-/* Of a process or a thread. */
-struct cpu_process {
+/* By a process or a thread. */
+struct cpu_use {
 	bool sampled; /* if not, nothing below is known */
 	uint64_t samples;
 	double share;
@@ -64,10 +64,10 @@ struct cpu {
 	uint64_t samples, lost, truncated; /* lost: samples only */
 	struct figure seconds;		   /* on CPU */
 	struct figure ipc, branch_mpki, cache_mpki;
-	struct rows functions;	       /* of struct cpu_function, most self first */
-	size_t nr_sampled;	       /* functions with samples in self */
-	struct cpu_process *processes; /* by id */
-	struct cpu_process *threads;   /* by id */
+	struct rows functions;	   /* of struct cpu_function, most self first */
+	size_t nr_sampled;	   /* functions with samples in self */
+	struct cpu_use *processes; /* by id */
+	struct cpu_use *threads;   /* by id */
 
 	uint64_t overhead_samples;
 	double overhead_share; /* of all samples, cprof's among them */

@@ -199,14 +199,14 @@ static const struct field memory_list[] = {
 static const struct fields memory_fields = LIST(memory_list);
 
 static const struct field process_cpu_list[] = {
-	FIELD(U64, COUNT, "samples", cpu_process, samples),
-	FIELD(DOUBLE, SHARE, "share", cpu_process, share),
+	FIELD(U64, COUNT, "samples", cpu_use, samples),
+	FIELD(DOUBLE, SHARE, "share", cpu_use, share),
 };
 static const struct fields process_cpu_fields = {
 	.at = process_cpu_list,
 	.nr = ARRAY_SIZE(process_cpu_list),
 	.may_be_unknown = true,
-	.known = offsetof(struct cpu_process, sampled),
+	.known = offsetof(struct cpu_use, sampled),
 };
 
 static const struct field process_list[] = {
