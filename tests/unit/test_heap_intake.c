@@ -175,12 +175,16 @@ Test(heap_intake, goes_on_without_a_stuck_thread_when_another_needs_room)
 
 	for (int i = 0; i < 200; i++)
 		fake_alloc(b, 0x1000 + 16 * (uint64_t)i, 1, 0);
-	for (int i = 0; i < 100 && figures(&s, 0).allocations < 200; i++) {
+	for (int i = 0; i < 1000 && figures(&s, 0).allocations < 200; i++) {
 		intake_round(&s.intake);
 		sleep_ms(5);
 	}
 	cr_assert_eq(figures(&s, 0).allocations, 200);
 	cr_assert(figures(&s, 0).peak_exact, "nothing is late so far");
+
+	fake_alloc(b, 0x10000, 1, 0);
+	intake_round(&s.intake);
+	cr_assert_eq(figures(&s, 0).allocations, 201, "it is not waited for again");
 
 	publish(&stuck, fake_alloc_event(0x100, 7, 0));
 	fake_free(b, 0x100);
@@ -188,7 +192,42 @@ Test(heap_intake, goes_on_without_a_stuck_thread_when_another_needs_room)
 	cr_assert_eq(figures(&s, 0).late_events, 1);
 	cr_assert_not(figures(&s, 0).peak_exact);
 	cr_assert_eq(figures(&s, 0).unknown_frees, 0);
-	cr_assert_eq(figures(&s, 0).live_bytes, 200);
+	cr_assert_eq(figures(&s, 0).live_bytes, 201);
+	tear_down(&s);
+}
+
+static void *publish_soon(void *argument)
+{
+	sleep_ms(50);
+	publish(argument, fake_alloc_event(0x2000, 50, 0));
+	return NULL;
+}
+
+/* At the end of the recording, and with a ring that is more than half full. */
+Test(heap_intake, a_thread_that_has_no_cpu_for_a_while_does_not_make_the_peak_inexact)
+{
+	struct setup s = { 0 };
+
+	set_up(&s);
+
+	struct fake_ring *a = fake_ring(&s.image, 8, 1), *b = fake_ring(&s.image, 8, 2);
+	pthread_t thread;
+
+	intake_round(&s.intake);
+	for (int i = 0; i < 200; i++)
+		fake_alloc(b, 0x10000 + 16 * (uint64_t)i, 1, 0);
+
+	struct stuck stuck = take_number(a);
+
+	for (int i = 0; i < 50; i++)
+		fake_free(b, 0x10000 + 16 * (uint64_t)i);
+	pthread_create(&thread, NULL, publish_soon, &stuck);
+	intake_drain(&s.intake);
+	pthread_join(thread, NULL);
+
+	cr_assert_eq(figures(&s, 0).frees, 50);
+	cr_assert_eq(figures(&s, 0).peak_bytes, 250);
+	cr_clean(&s, 0);
 	tear_down(&s);
 }
 

@@ -13,9 +13,8 @@
 #define RESOLVE_AT_ONCE 256
 
 #define BEAT_NS UINT64_C(50000000)
-/* How long one thread may hold up all others, and how long when others need room. */
+/* How long one thread may hold up all others: on a loaded machine it may be out of a CPU for long. */
 #define PATIENCE_NS UINT64_C(500000000)
-#define PATIENCE_PRESSED_NS UINT64_C(20000000)
 
 void intake_init(struct intake *intake, struct channel *channel, struct heap_model *model,
 		 struct frames *frames)
@@ -476,23 +475,35 @@ bool intake_resolve(struct intake *intake)
 
 /* --- rounds -----------------------------------------------------------------------------------*/
 
-/* Every event below has been published. */
+static uint64_t ring_low(const struct ring_view *ring)
+{
+	return atomic_load_explicit(&ring->shared->low, memory_order_acquire);
+}
+
+/* Every event below has been published, but for those that were given up. */
 static uint64_t watermark(const struct intake *intake, uint64_t sequence)
 {
 	if (intake->patience == IGNORE_NUMBERS)
 		return UINT64_MAX;
-	for (size_t i = 0; i < intake->segments.nr && intake->patience == PATIENT; i++) {
+	for (size_t i = 0; i < intake->segments.nr; i++) {
 		const struct segment *segment = intake->segments.at[i];
 
 		for (size_t r = 0; r < segment->rings.nr && !segment->dead; r++) {
-			uint64_t low = atomic_load_explicit(&segment->rings.at[r]->shared->low,
-							    memory_order_acquire);
+			const struct ring_view *ring = segment->rings.at[r];
+			uint64_t low = ring_low(ring);
 
-			if (low && low < sequence)
+			if (low && low < sequence && low != ring->given_up_low)
 				sequence = low;
 		}
 	}
 	return sequence;
+}
+
+/* Of those that are about to publish an event; they may be stopped, or have jumped away. */
+static void give_up_lows(struct intake *intake)
+{
+	vec_each(&intake->segments, segment) vec_each(&(*segment)->rings, ring)(*ring)
+		->given_up_low = ring_low(*ring);
 }
 
 /* The rings with events below; *waiting: there are others. */
@@ -563,13 +574,13 @@ static void give_back(struct intake *intake)
 /* Blocked for too long: the next round goes on without whom it waited for. */
 static void lose_patience(struct intake *intake)
 {
-	uint64_t limit_ns = intake_is_pressed(intake) ? PATIENCE_PRESSED_NS : PATIENCE_NS;
 	uint64_t now_ns = clock_now_ns();
 
-	if (now_ns - intake->blocked_ns < limit_ns || intake->patience == IGNORE_NUMBERS)
+	if (now_ns - intake->blocked_ns < PATIENCE_NS || intake->patience == IGNORE_NUMBERS)
 		return;
 	intake->blocked_ns = now_ns;
 	intake->patience++;
+	give_up_lows(intake);
 }
 
 bool intake_round(struct intake *intake)
@@ -596,12 +607,20 @@ bool intake_round(struct intake *intake)
 
 void intake_drain(struct intake *intake)
 {
+	static const struct timespec moment = { .tv_nsec = 100000 };
 	uint64_t end = atomic_load(&intake->channel->control->sequence);
+	bool is_last = false;
 
-	while (intake_round(intake) && intake->applied < end)
-		;
-	intake->patience = IGNORE_LOWS;
-	intake_round(intake);
+	/* A program that runs on may be about to publish an event: this waits as a round would. */
+	while (intake->applied < end && !is_last) {
+		is_last = intake->patience == IGNORE_NUMBERS;
+		if (intake_round(intake))
+			is_last = false;
+		else if (intake->blocked_ns)
+			nanosleep(&moment, NULL);
+		else
+			is_last = true;
+	}
 }
 
 bool intake_is_pressed(const struct intake *intake)

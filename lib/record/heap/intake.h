@@ -68,7 +68,7 @@ struct intake {
 	uint64_t applied; /* the largest number so far */
 	uint64_t beat_ns;
 	uint64_t blocked_ns; /* since when nothing could be taken although something is there */
-	enum { PATIENT, IGNORE_LOWS, IGNORE_NUMBERS } patience;
+	enum { PATIENT, GAVE_UP_LOWS, IGNORE_NUMBERS } patience;
 };
 
 void intake_init(struct intake *intake, struct channel *channel, struct heap_model *model,

@@ -31,13 +31,14 @@ struct ring_view {
 	struct segment *segment;
 	struct wire_ring *shared;
 	const struct wire_slot *slots;
-	uint32_t log2;	  /* a copy: the shared one may change */
-	uint32_t pos;	  /* of the next event */
-	uint32_t given;	  /* the tail that the producer knows */
-	uint64_t next;	  /* the number of the next event; 0: none is there */
-	uint64_t last;	  /* the number of the last one taken */
-	uint64_t damaged; /* events without a possible number */
-	uint32_t lane;	  /* the model's */
+	uint32_t log2;	       /* a copy: the shared one may change */
+	uint32_t pos;	       /* of the next event */
+	uint32_t given;	       /* the tail that the producer knows */
+	uint64_t next;	       /* the number of the next event; 0: none is there */
+	uint64_t last;	       /* the number of the last one taken */
+	uint64_t damaged;      /* events without a possible number */
+	uint64_t given_up_low; /* the shared one, when it was waited for in vain */
+	uint32_t lane;	       /* the model's */
 
 	/* Of what was taken, to compare with what the shim counted. */
 	uint64_t allocations, reallocations, frees, bytes;
