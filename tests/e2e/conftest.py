@@ -118,6 +118,12 @@ class Profile:
         finally:
             connection.close()
 
+    def spoiled_heap(self):
+        """What the quality ledger says against the heap's figures.  It may say of samples that the
+        kernel dropped some: nobody promises that the recorder gets a CPU in time."""
+        return self.sql("SELECT * FROM quality WHERE kind IN ('lost', 'bounded', 'untracked') "
+                        "AND detail NOT LIKE 'samples dropped%'")
+
 
 def wait_for(condition, seconds=20):
     """Waits until the condition holds; the last value either way."""

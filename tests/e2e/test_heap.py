@@ -51,10 +51,6 @@ def sums_agree(heap):
     assert heap["peak_exact"]
 
 
-def ledger(profile, *kinds):
-    return [row for row in profile.report()["quality"] if row["kind"] in kinds]
-
-
 # --- programs that know -----------------------------------------------------------------------
 
 
@@ -72,7 +68,7 @@ def test_four_threads_and_eight_sites_are_as_the_program_counted(record, program
     assert 0 <= others < 100000
     assert heap["temporary"] == sum(site["temporary"] for site in truth.values())
     sums_agree(heap)
-    assert not ledger(profile, "lost", "bounded", "untracked")
+    assert not profile.spoiled_heap()
 
 
 def test_live_blocks_of_a_killed_program_are_there(heap_of, programs):
@@ -227,7 +223,7 @@ def real(runner, record, need):
             if process["tracked"]:
                 assert process["heap"]["peak_exact"]
         assert sum(s["at_peak_bytes"] for s in report["heap"]["sites"]) == report["heap"]["peak_bytes"]
-        assert not ledger(profile, "lost", "bounded")
+        assert not profile.spoiled_heap()
         return as_valgrind(report), theirs
     return run
 

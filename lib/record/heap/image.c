@@ -311,9 +311,15 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* An event is published before it is counted, so a killed thread may be one off. */
+/*
+ * An event is published before it is counted, so a killed thread may be one off.  A program that
+ * runs on goes on counting after the last event that was collected.
+ */
 static uint64_t disagreement(const struct image *image, const struct profile_heap *figures)
 {
+	if (!image->end_ns)
+		return 0;
+
 	uint64_t calls = distance(figures->allocations + figures->reallocations,
 				  image->counted_allocations + image->counted_reallocations);
 	uint64_t bytes = distance(figures->allocated_bytes, image->counted_bytes);
