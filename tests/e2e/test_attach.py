@@ -143,8 +143,9 @@ def test_threads_that_start_meanwhile_count_once(runner, program, programs, need
         profile = Profile(runner, runner.folder / f"{attempt}.data", result)
         (counted,) = profile.sql("SELECT value / 1e9 FROM event WHERE name = 'task-clock'")[0]
         (sampled,) = profile.sql("SELECT sum(weight) / 1e9 FROM total WHERE event = 0")[0]
-        assert 0 < counted <= most * 1.02 + 0.02
-        # A thread gets its first sample a whole period after its start: these live for one or two.
+        # The kernel leaves interrupts out of what it says, and counts in ticks of 10 ms.
+        assert 0 < counted <= most * 1.15 + 0.02
+        # A thread gets its first sample a whole period after its start: these live for three.
         assert 0.3 * counted < sampled <= 1.1 * counted
 
 
