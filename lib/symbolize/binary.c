@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/binary.h"
 
+#include <dwarf.h>
 #include <elfutils/libdwelf.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "object/decompress.h"
 #include "object/elf_section.h"
-
-enum { COMPRESSED_ZSTD = 2 };
 
 bool binary_has_section(Elf *elf, const char *name)
 {
@@ -60,42 +60,18 @@ static void set_reason(struct binary *binary, const char *what, const char *why)
 	binary->reason = xasprintf("%s: %s", what, why);
 }
 
-/* What dwz moved elsewhere: without it names that refer to it are missing. */
-static void open_shared(struct binary *binary, const struct binary_where *where)
-{
-	const char *name;
-	const void *id;
-	ssize_t id_size = dwelf_dwarf_gnu_debugaltlink(binary->dwarf, &name, &id);
-	struct debuginfo_query query = {
-		.elf = binary->elf,
-		.path = binary->separate.path ? binary->separate.path : where->path,
-		.directories = where->debug_directories,
-		.servers = where->servers,
-	};
-
-	if (id_size <= 0)
-		return;
-	if (debuginfo_find_shared(&binary->shared, &query, name, id, (size_t)id_size))
-		binary->shared_dwarf = dwarf_begin(binary->shared.fd, DWARF_C_READ);
-	if (binary->shared_dwarf)
-		dwarf_setalt(binary->dwarf, binary->shared_dwarf);
-	else
-		set_reason(binary, "debug information incomplete", binary->shared.reason);
-}
-
-/* Compressed in a way that this libelf does not know, perhaps. */
 static bool is_zstd(Elf *elf)
 {
 	Elf_Scn *section = NULL;
 	GElf_Chdr chdr;
 
 	while ((section = elf_nextscn(elf, section)))
-		if (gelf_getchdr(section, &chdr) && chdr.ch_type == COMPRESSED_ZSTD)
+		if (gelf_getchdr(section, &chdr) && chdr.ch_type == DECOMPRESS_ZSTD)
 			return true;
 	return false;
 }
 
-/* libdw unpacks all that it knows when it opens a file; of this, names have no use. */
+/* All is unpacked when a file is opened; of this, names have no use. */
 static void hide_unneeded(Elf *elf)
 {
 	static const char *const unneeded[] = {
@@ -112,6 +88,66 @@ static void hide_unneeded(Elf *elf)
 	}
 }
 
+/* libdw looks for .dwo files in the folder of the file that it has a descriptor of, too. */
+static bool lacks_split(Dwarf *dwarf)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die, split;
+	uint8_t type;
+
+	while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, &split) == 0)
+		if (type == DW_UT_skeleton && !split.addr)
+			return true;
+	return false;
+}
+
+static Dwarf *begin_unpacked(struct unpacked *unpacked, int fd, Elf *elf)
+{
+	Dwarf *dwarf = NULL;
+
+	if (unpacked_open(unpacked, fd, elf))
+		dwarf = dwarf_begin_elf(unpacked->elf, DWARF_C_READ, NULL);
+	if (dwarf && !lacks_split(dwarf))
+		return dwarf;
+	dwarf_end(dwarf);
+	unpacked_close(unpacked);
+	return NULL;
+}
+
+static Dwarf *begin(struct unpacked *unpacked, int fd, Elf *elf)
+{
+	hide_unneeded(elf);
+	Dwarf *dwarf = begin_unpacked(unpacked, fd, elf);
+
+	return dwarf ? dwarf : dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+}
+
+/* What dwz moved elsewhere: without it names that refer to it are missing. */
+static void open_shared(struct binary *binary, const struct binary_where *where)
+{
+	const char *name;
+	const void *id;
+	ssize_t id_size = dwelf_dwarf_gnu_debugaltlink(binary->dwarf, &name, &id);
+	struct debuginfo_query query = {
+		.elf = binary->elf,
+		.path = binary->separate.path ? binary->separate.path : where->path,
+		.directories = where->debug_directories,
+		.servers = where->servers,
+	};
+
+	if (id_size <= 0)
+		return;
+	if (debuginfo_find_shared(&binary->shared, &query, name, id, (size_t)id_size))
+		binary->shared_elf = elf_begin(binary->shared.fd, ELF_C_READ_MMAP_PRIVATE, NULL);
+	if (binary->shared_elf)
+		binary->shared_dwarf =
+			begin(&binary->shared_unpacked, binary->shared.fd, binary->shared_elf);
+	if (binary->shared_dwarf)
+		dwarf_setalt(binary->dwarf, binary->shared_dwarf);
+	else
+		set_reason(binary, "debug information incomplete", binary->shared.reason);
+}
+
 static void open_dwarf(struct binary *binary, const struct binary_where *where)
 {
 	Elf *elf = has_dwarf(binary->elf) ? binary->elf : binary->separate_elf;
@@ -120,13 +156,13 @@ static void open_dwarf(struct binary *binary, const struct binary_where *where)
 		set_reason(binary, "no debug information", binary->separate.reason);
 	if (!elf || !has_dwarf(elf))
 		return;
-	hide_unneeded(elf);
-	binary->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	binary->dwarf = begin(&binary->unpacked,
+			      elf == binary->elf ? binary->fd : binary->separate.fd, elf);
 	if (binary->dwarf)
 		open_shared(binary, where);
 	else
 		set_reason(binary, "debug information unreadable",
-			   is_zstd(elf) ? "libelf unpacks zstd since 0.189" : dwarf_errmsg(-1));
+			   is_zstd(elf) ? "install libzstd1" : dwarf_errmsg(-1));
 }
 
 int binary_open(struct binary *binary, int fd, const struct binary_where *where, struct error *err)
@@ -153,6 +189,9 @@ void binary_close(struct binary *binary)
 		dwarf_end(binary->dwarf);
 	if (binary->shared_dwarf)
 		dwarf_end(binary->shared_dwarf);
+	unpacked_close(&binary->unpacked);
+	unpacked_close(&binary->shared_unpacked);
+	elf_end(binary->shared_elf);
 	elf_end(binary->separate_elf);
 	elf_end(binary->elf);
 	debuginfo_release(&binary->separate);

@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "object/debuginfo.h"
 #include "object/elf_file.h"
+#include "object/unpacked.h"
 
 struct binary_where {
 	const char *path;     /* of the file, or NULL */
@@ -37,6 +38,8 @@ struct binary {
 	struct debuginfo separate; /* fd is -1 if there is none */
 	Elf *separate_elf;
 	struct debuginfo shared;
+	Elf *shared_elf;
+	struct unpacked unpacked, shared_unpacked; /* where dwarf is read from, if compressed */
 	Dwarf *dwarf, *shared_dwarf;
 	const char *fetch_reason; /* why the debug file was not fetched, if that was tried */
 	char *reason; /* what is wrong with the debug information; NULL: nothing, or there is none

@@ -60,7 +60,7 @@ bool budget_is_spent(struct budget *budget)
 	if (clock_now_ns() >= budget->deadline_ns)
 		snprintf(budget->spent, sizeof(budget->spent), "%s are spent (--symbol-budget)",
 			 units_time((int64_t)budget->time_ns).text);
-	else if (allocated_bytes() > budget->start_bytes + budget->bytes)
+	else if (allocated_bytes() + budget->mapped_bytes > budget->start_bytes + budget->bytes)
 		snprintf(budget->spent, sizeof(budget->spent),
 			 "%s of memory are spent (--symbol-budget)",
 			 units_size(budget->bytes).text);

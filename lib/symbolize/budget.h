@@ -22,7 +22,8 @@
 struct budget {
 	uint64_t time_ns, deadline_ns, paused_ns;
 	uint64_t bytes, start_bytes;
-	char spent[96]; /* what is; "" as long as nothing is */
+	uint64_t mapped_bytes; /* to be counted as well; whoever maps it sets it */
+	char spent[96];	       /* what is; "" as long as nothing is */
 };
 
 void budget_begin(struct budget *budget, uint64_t time_ns, uint64_t bytes);

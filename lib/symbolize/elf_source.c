@@ -195,6 +195,8 @@ static int open_all(struct elf_source *elf, const struct source_request *request
 
 	if (ret < 0)
 		return ret;
+	means->budget.mapped_bytes =
+		elf->binary.unpacked.unpacked_bytes + elf->binary.shared_unpacked.unpacked_bytes;
 	read_symbols(elf);
 	if (elf->binary.dwarf)
 		units_open(&elf->units, elf->binary.dwarf, &elf->binary.file, &means->budget);
@@ -209,6 +211,7 @@ static void elf_close(struct source *source)
 	naming_release(&elf->naming);
 	minidebug_close(elf->minidebug);
 	binary_close(&elf->binary);
+	elf->means->budget.mapped_bytes = 0;
 	if (elf->own_fd >= 0)
 		close(elf->own_fd);
 	vec_free(&elf->scopes);
