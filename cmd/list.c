@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <argp.h>
-#include <stdlib.h>
 
-#include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/terminal.h"
@@ -60,15 +58,13 @@ static const struct argp parser = {
 static int fail_none(const struct stat_list *list, const char *word)
 {
 	struct error err = ERROR_INIT;
-	char *shown = text_clean(word);
 
-	error_set(&err, ERR_UNSUPPORTED, "no event matches '%s'", shown);
+	error_set(&err, ERR_UNSUPPORTED, "no event matches '%s'", word);
 	if (list->meant)
 		error_hint(&err, "did you mean '%s'?", list->meant);
 	else
 		error_hint(&err, "`cprof list` shows all of them; codes of the CPU's manual are "
 				 "in cprof-stat(1)");
-	free(shown);
 	return fail(&err);
 }
 

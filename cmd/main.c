@@ -17,7 +17,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/suggest.h"
-#include "base/text.h"
+#include "cmd/terminal.h"
 #include "cmd/version.h"
 #include "record/record.h"
 
@@ -39,7 +39,7 @@ static int usage_status = STATUS_USAGE;
 /* Whatever it quotes: names come from the program, paths from anywhere. */
 static void print_line(const char *prefix, const char *line)
 {
-	char *clean = text_clean(line);
+	char *clean = terminal_clean(line);
 
 	fprintf(stderr, "cprof: %s%s\n", prefix, clean);
 	free(clean);

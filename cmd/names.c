@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "cmd/options.h"
+#include "cmd/terminal.h"
 
 enum { KEY_DEBUG_DIR = 0x2000, KEY_DEBUGINFOD, KEY_BUDGET, KEY_NO_DEMANGLE };
 
@@ -108,7 +108,7 @@ static void show_progress(void *context, const struct symbolize_progress *progre
 
 	if (clock_now_ns() - look_up->started_ns < PATIENCE_NS)
 		return;
-	char *name = text_clean(progress->module);
+	char *name = terminal_clean(progress->module);
 	fprintf(stderr, "\r\033[Klooking up names: %zu of %zu modules, %s", progress->done,
 		progress->total, name);
 	free(name);

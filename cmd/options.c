@@ -12,10 +12,10 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/suggest.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
+#include "cmd/filter.h"
 #include "cmd/version.h"
 
 enum { OPTION_COLOR = 0x1000, OPTION_DEBUG, OPTION_USAGE };
@@ -94,41 +94,16 @@ static void reject_domains(const char *domains)
 	exit(fail(&err));
 }
 
-static ssize_t write_clean(void *plain, const char *text, size_t size)
-{
-	for (const char *at = text, *end = text + size; at < end;) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		char *line = xstrndup(at, (size_t)((newline ? newline : end) - at));
-		char *clean = text_clean(line);
-
-		fprintf(plain, "%s%s", clean, newline ? "\n" : "");
-		free(clean);
-		free(line);
-		at = newline ? newline + 1 : end;
-	}
-	return (ssize_t)size;
-}
-
-/* argp and getopt quote arguments as they are. */
-static FILE *open_clean(FILE *plain)
-{
-	FILE *clean = fopencookie(plain, "w", (cookie_io_functions_t){ .write = write_clean });
-
-	if (clean)
-		setvbuf(clean, NULL, _IOLBF, BUFSIZ);
-	return clean;
-}
-
 void options_parse(const struct argp *parser, int argc, char **argv, void *input,
 		   const struct common_options *common)
 {
-	FILE *plain = stderr, *clean = open_clean(plain);
+	FILE *plain = stderr;
 
-	stderr = clean ? clean : plain;
+	/* argp and getopt quote arguments as they are. */
+	stderr = filter_open(plain, terminal_clean);
 	argp_parse(parser, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, input);
+	filter_close(stderr, plain);
 	stderr = plain;
-	if (clean)
-		fclose(clean);
 	if (common->debug && log_enable(common->debug) < 0)
 		reject_domains(common->debug);
 }

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
+#include "cmd/filter.h"
 #include "cmd/names.h"
 #include "cmd/options.h"
 #include "cmd/terminal.h"
@@ -246,10 +247,12 @@ static void print_summary(const struct record_options *options, const char *path
 	};
 	struct error err = ERROR_INIT;
 	struct report *report = NULL;
+	FILE *out = terminal_text(stderr);
 
 	if (report_open(&report, path, &err) < 0 ||
-	    report_print_brief(report, &report_options, stderr, &err) < 0)
+	    report_print_brief(report, &report_options, out, &err) < 0)
 		fail(&err);
+	filter_close(out, stderr);
 	report_close(report);
 }
 

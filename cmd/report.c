@@ -13,6 +13,7 @@
 #include "base/suggest.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/filter.h"
 #include "cmd/names.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
@@ -296,13 +297,18 @@ static int open_profile(struct report **report, const struct arguments *argument
 	return 0;
 }
 
+static bool is_text(const struct arguments *arguments)
+{
+	return arguments->report.format == REPORT_TEXT;
+}
+
 static int print_to_terminal(const struct report *report, struct arguments *arguments,
 			     struct error *err)
 {
 	struct terminal terminal;
 	int ret;
 
-	terminal_open(&terminal, arguments->common.color, arguments->report.format == REPORT_TEXT);
+	terminal_open(&terminal, arguments->common.color, is_text(arguments));
 	arguments->report.columns = terminal.width;
 	arguments->report.color = terminal.color;
 	ret = report_print(report, &arguments->report, terminal.out, err);
@@ -320,25 +326,26 @@ static bool is_same_file(const char *one, const char *other)
 static int print_to_file(const struct report *report, struct arguments *arguments,
 			 struct error *err)
 {
-	FILE *out;
+	FILE *file, *out;
 	int ret, closed;
 
 	if (is_same_file(arguments->output, arguments->file))
 		return error_set(err, ERR_USAGE, "not overwritten: %s is the profile itself",
 				 arguments->output);
-	out = output_open(arguments->output, err);
-	if (!out)
+	file = output_open(arguments->output, err);
+	if (!file)
 		return err->code;
-	arguments->report.columns = terminal_width(out);
-	arguments->report.color = terminal_wants_color(out, arguments->common.color);
+	arguments->report.columns = terminal_width(file);
+	arguments->report.color = terminal_wants_color(file, arguments->common.color);
+	out = is_text(arguments) ? terminal_text(file) : file;
 	ret = report_print(report, &arguments->report, out, err);
-	closed = output_close(out, arguments->output, ret < 0 ? NULL : err);
+	filter_close(out, file);
+	closed = output_close(file, arguments->output, ret < 0 ? NULL : err);
 	return ret < 0 ? ret : closed;
 }
 
 static int print(const struct report *report, struct arguments *arguments, struct error *err)
 {
-	arguments->report.ascii = terminal_is_ascii();
 	if (strcmp(arguments->file, DEFAULT_PROFILE) != 0)
 		arguments->report.file = arguments->file;
 	if (arguments->output && strcmp(arguments->output, "-") != 0)

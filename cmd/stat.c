@@ -5,8 +5,10 @@
 
 #include "base/vec.h"
 #include "cmd/cmd.h"
+#include "cmd/filter.h"
 #include "cmd/options.h"
 #include "cmd/output.h"
+#include "cmd/terminal.h"
 #include "stat/stat.h"
 
 struct stat_options {
@@ -16,7 +18,8 @@ struct stat_options {
 	const char *output; /* NULL: stderr; "-": stdout */
 	int view;
 	bool runs_given;
-	FILE *out; /* of output */
+	FILE *file; /* of output */
+	FILE *out;  /* what is printed goes there, on its way to file */
 };
 
 enum { OPTION_PMU = 1, OPTION_JSON, OPTION_CSV, OPTION_WARMUP };
@@ -174,7 +177,8 @@ static int measure(struct stat_options *options)
 	signal(SIGPIPE, SIG_IGN);
 	if (!ret && prints) {
 		view->print(&result, options->out);
-		ret = output_close(options->out, options->output, &err);
+		filter_close(options->out, options->file);
+		ret = output_close(options->file, options->output, &err);
 		status = ret < 0 ? STATUS_OURS : status;
 	}
 	if (ret < 0)
@@ -190,8 +194,11 @@ int cmd_stat(int argc, char **argv)
 	int status;
 
 	options_parse(&parser, argc, argv, &options, &options.common);
-	options.out = options.output ? output_open(options.output, &err) : stderr;
-	status = options.out ? measure(&options) : fail(&err);
+	options.file = options.output ? output_open(options.output, &err) : stderr;
+	if (options.file)
+		options.out =
+			options.view == STAT_TEXT ? terminal_text(options.file) : options.file;
+	status = options.file ? measure(&options) : fail(&err);
 	vec_free(&options.commands);
 	return status;
 }

@@ -3,13 +3,15 @@
 
 #include <errno.h>
 #include <langinfo.h>
-#include <locale.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/text.h"
+#include "cmd/filter.h"
 
 enum { COLUMNS_MAX = 10000 };
 
@@ -35,13 +37,25 @@ static unsigned int columns_wanted(void)
 	return number > 0 && number <= COLUMNS_MAX && !*end ? (unsigned int)number : 0;
 }
 
-bool terminal_is_ascii(void)
+/* By the locale that main() has set. */
+static bool is_utf8(void)
 {
-	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
-	bool ascii = !locale || strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") != 0;
+	return !strcmp(nl_langinfo(CODESET), "UTF-8");
+}
 
-	if (locale)
-		freelocale(locale);
+FILE *terminal_text(FILE *file)
+{
+	return is_utf8() ? file : filter_open(file, text_ascii);
+}
+
+char *terminal_clean(const char *line)
+{
+	char *clean = text_clean(line), *ascii;
+
+	if (is_utf8())
+		return clean;
+	ascii = text_ascii(clean);
+	free(clean);
 	return ascii;
 }
 
@@ -107,24 +121,25 @@ static void start_pager(struct terminal *terminal)
 	if (terminal->pager == 0)
 		run_pager(command, fds);
 	close(fds[0]);
-	terminal->out = terminal->pager > 0 ? fdopen(fds[1], "w") : NULL;
-	if (terminal->out)
+	terminal->bytes = terminal->pager > 0 ? fdopen(fds[1], "w") : NULL;
+	if (terminal->bytes)
 		return;
 	close(fds[1]);
-	terminal->out = stdout;
+	terminal->bytes = stdout;
 	terminal->pager = 0;
 }
 
-void terminal_open(struct terminal *terminal, enum color_mode color, bool with_pager)
+void terminal_open(struct terminal *terminal, enum color_mode color, bool is_text)
 {
 	*terminal = (struct terminal){
-		.out = stdout,
+		.bytes = stdout,
 		.width = terminal_width(stdout),
 		.color = terminal_wants_color(stdout, color),
 	};
 	signal(SIGPIPE, SIG_IGN);
-	if (with_pager && isatty(STDOUT_FILENO))
+	if (is_text && isatty(STDOUT_FILENO))
 		start_pager(terminal);
+	terminal->out = is_text ? terminal_text(terminal->bytes) : terminal->bytes;
 }
 
 static void wait_for_pager(struct terminal *terminal)
@@ -137,8 +152,9 @@ static void wait_for_pager(struct terminal *terminal)
 
 void terminal_close(struct terminal *terminal)
 {
+	filter_close(terminal->out, terminal->bytes);
 	if (!terminal->pager)
 		return;
-	fclose(terminal->out);
+	fclose(terminal->bytes);
 	wait_for_pager(terminal);
 }

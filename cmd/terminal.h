@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * terminal - standard output of a report: colour, width, pager.
+ * terminal - standard output of a report: colour, width, characters, pager.
  *
  *	struct terminal terminal;
  *
@@ -8,7 +8,8 @@
  *	report_print(rows, terminal.out, terminal.width, terminal.color);
  *	terminal_close(&terminal);
  *
- * Honours NO_COLOR, COLUMNS and PAGER.  The pager runs only between us and a terminal; without
+ * Honours NO_COLOR, COLUMNS, PAGER, and the locale (LC_ALL, LC_CTYPE, LANG): where its charset is
+ * not UTF-8, text for people is ASCII.  The pager runs only between us and a terminal; without
  * PAGER it is less, if there.  What cannot be written to standard output is reported when the
  * process ends (main.c), so nobody else has to look; a reader that goes away early (`| head`)
  * makes no message, only an exit status.
@@ -26,18 +27,24 @@ struct terminal {
 	FILE *out;
 	unsigned int width; /* columns; 0: not limited (no terminal, no COLUMNS) */
 	bool color;
+	FILE *bytes; /* what out writes to; out itself, where nothing has to be changed */
 	pid_t pager; /* 0: none */
 };
 
-/* Never fails: without a pager the output goes directly.  SIGPIPE is ignored from here on. */
-void terminal_open(struct terminal *terminal, enum color_mode color, bool with_pager);
+/*
+ * is_text: for people, through the pager, not JSON or CSV.  Never fails: without a pager the output
+ * goes directly.  SIGPIPE is ignored from here on.
+ */
+void terminal_open(struct terminal *terminal, enum color_mode color, bool is_text);
 /* Flushes and waits for the pager. */
 void terminal_close(struct terminal *terminal);
 
 /* Whether what is written to file should be coloured. */
 bool terminal_wants_color(FILE *file, enum color_mode color);
-/* By the locale (LC_ALL, LC_CTYPE, LANG) text is not UTF-8. */
-bool terminal_is_ascii(void);
+/* A stream for text that goes to file, or file itself, for filter_close(). */
+FILE *terminal_text(FILE *file);
+/* A line of text that may contain anything, as it can be shown.  Free it. */
+char *terminal_clean(const char *line);
 /* Columns of file as a terminal, or by COLUMNS; 0: neither. */
 unsigned int terminal_width(FILE *file);
 

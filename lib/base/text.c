@@ -142,6 +142,45 @@ size_t text_width(const char *text)
 	return width;
 }
 
+/* What stands for a sign of ours, and is as wide; NULL: it is none. */
+static const char *ascii_sign(const char *at, size_t *length)
+{
+	static const char *const signs[][2] = {
+		{ "\xc2\xb7", "|" },	 /* between phrases */
+		{ "\xc2\xb1 ", "+-" },	 /* plus or minus, with the space behind it */
+		{ ELLIPSIS, "*" },	 /* as a shell has it for anything */
+		{ "\xe2\x96\x81", "." }, /* bars, from one eighth to eight */
+		{ "\xe2\x96\x82", ":" }, { "\xe2\x96\x83", "-" }, { "\xe2\x96\x84", "=" },
+		{ "\xe2\x96\x85", "+" }, { "\xe2\x96\x86", "*" }, { "\xe2\x96\x87", "#" },
+		{ "\xe2\x96\x88", "@" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(signs); i++) {
+		*length = strlen(signs[i][0]);
+		if (!strncmp(at, signs[i][0], *length))
+			return signs[i][1];
+	}
+	return NULL;
+}
+
+char *text_ascii(const char *text)
+{
+	struct bytes out = { 0 };
+	size_t length;
+
+	for (const char *at = text; *at; at += length) {
+		const char *sign = ascii_sign(at, &length);
+
+		if (sign) {
+			append_text(&out, sign);
+			continue;
+		}
+		for (size_t nr = width_at((const unsigned char *)at, &length); nr; nr--)
+			vec_push(&out, (unsigned char)*at < 0x80 ? *at : '?');
+	}
+	return finish(&out);
+}
+
 /* Up to where text has at most `most` columns, and where it has at least `least`. */
 static const char *before(const char *text, size_t most)
 {

@@ -31,4 +31,10 @@ size_t text_width(const char *text);
  * where names of templates are dullest. */
 char *text_clip(const char *text, size_t width);
 
+/*
+ * Text in ASCII, and as wide: the signs that we write (the dot between phrases, bars, "…") become
+ * others like them, any other character '?'.
+ */
+char *text_ascii(const char *text);
+
 #endif

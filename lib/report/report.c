@@ -155,7 +155,6 @@ static void prepare_style(struct job *job, const struct report_options *options)
 	job->style = (struct style){
 		.width = columns < NARROWEST ? NARROWEST : columns,
 		.color = options->color,
-		.ascii = options->ascii,
 		.limit = options->limit,
 		.sort = options->sort,
 		.file = options->file,

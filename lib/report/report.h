@@ -51,7 +51,6 @@ struct report_options {
 	const char *file; /* to be named in hints at other reports; NULL: the default one */
 	size_t columns;	  /* 0: 80 */
 	bool color;
-	bool ascii; /* bars are made of ASCII characters */
 };
 
 /* The names of all views, NULL at the end. */

@@ -195,7 +195,7 @@ static void print_wall_time(const struct stat_command *command, FILE *out)
 		return;
 	fprintf(out, " · %s", units_seconds(stats_mean(wall)).text);
 	if (command->runs > 1)
-		fprintf(out, " ± %s (%s … %s) · %u runs", units_seconds(stats_stddev(wall)).text,
+		fprintf(out, " ± %s (%s to %s) · %u runs", units_seconds(stats_stddev(wall)).text,
 			units_seconds(wall->min).text, units_seconds(wall->max).text,
 			command->runs);
 }

@@ -114,6 +114,31 @@ def test_unknown_color_mode_is_bad_usage(run):
     assert "'sometimes' is none of: auto, always, never" in result.stderr
 
 
+def test_where_the_locale_has_no_utf8_all_text_is_ascii_and_as_wide(record, programs, runner):
+    program = runner.folder / "größe…漢"
+    program.write_bytes((programs / "heap_wave").read_bytes())
+    program.chmod(0o755)
+    ascii_only = {"LC_ALL": "C"}
+    profile = record(program, "a", 2, 10, 100000, 1000, env=ascii_only)
+    assert profile.stderr.isascii() and " | 1 thread | " in profile.stderr
+    for view in ("summary", "functions", "threads", "heap", "leaks", "timeline", "quality"):
+        text = profile.text(view)
+        result = runner.cprof_run("report", view, profile.path, env=ascii_only)
+        assert result.stdout.isascii()
+        wide = {"漢": "漢 "}
+        assert [len(line) for line in result.stdout.splitlines()] == [
+            len("".join(wide.get(c, c) for c in line)) for line in text.splitlines()]
+    assert not profile.text().isascii()
+    for output in ([], ["-o", "-"]):
+        result = runner.cprof_run("stat", "-r", "2", *output, program, env=ascii_only)
+        assert (result.stdout + result.stderr).isascii() and "2 runs" in result.stdout + result.stderr
+    for locale, shown in (("C", "gr??e"), ("C.UTF-8", "größe")):
+        for command in (["report", "größe"], ["record", "--größe"]):
+            assert shown in runner.cprof_run(*command, env={"LC_ALL": locale}).stderr
+    json = runner.cprof_run("report", "--json", profile.path, env=ascii_only).stdout
+    assert json == runner.cprof_run("report", "--json", profile.path).stdout
+
+
 def test_full_disk_under_standard_output_fails(run):
     with open("/dev/full", "w") as full:
         result = run("--help", stdout=full)

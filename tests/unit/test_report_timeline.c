@@ -9,6 +9,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "base/text.h"
 #include "report/analyze/memory.h"
 #include "report/view/sparkline.h"
 #include "toy_profile.h"
@@ -289,10 +290,11 @@ Test(report_memory, says_why_nothing_was_seen)
 static const char *bars(const double *numbers, size_t nr, size_t width, enum sparkline_of of)
 {
 	static char text[256];
-	struct sparkline_scale scale = { nr, width, .ascii = true };
-	char *line = sparkline(numbers, &scale, of);
+	struct sparkline_scale scale = { nr, width };
+	char *line = sparkline(numbers, &scale, of), *ascii = text_ascii(line);
 
-	strcpy(text, line);
+	strcpy(text, ascii);
+	free(ascii);
 	free(line);
 	return text;
 }
@@ -325,7 +327,7 @@ Test(sparkline, knows_the_column_of_a_number)
 	for (size_t nr = 1; nr < 90; nr++)
 		for (size_t i = 0; i < nr; i++) {
 			double numbers[90] = { 0 };
-			struct sparkline_scale scale = { nr, 30, .ascii = true };
+			struct sparkline_scale scale = { nr, 30 };
 			const char *line;
 
 			numbers[i] = 1;

@@ -69,3 +69,15 @@ Test(text, clipping_leaves_out_the_middle_and_keeps_to_the_width)
 		free(clipped);
 	}
 }
+
+Test(text, in_ascii_is_as_wide_and_shows_our_signs_by_others)
+{
+	same(text_ascii("std::map<\xe2\x80\xa6>::insert \xc2\xb7 1.2 \xc2\xb1 0.3"),
+	     "std::map<*>::insert | 1.2 +-0.3");
+	same(text_ascii("\xe2\x96\x81\xe2\x96\x82\xe2\x96\x83\xe2\x96\x84\xe2\x96\x85\xe2\x96\x86"
+			"\xe2\x96\x87\xe2\x96\x88"),
+	     ".:-=+*#@");
+	same(text_ascii("Gr\xc3\xbc\xc3\x9f \xe6\xbc\xa2"), "Gr?? ??");
+	same(text_ascii("u\xcc\x88"), "u");
+	same(text_ascii("cut \xe2\x80"), "cut ??");
+}

@@ -20,7 +20,6 @@ static const char *const bars[] = {
 	"\xe2\x96\x87",
 	"\xe2\x96\x88",
 };
-static const char *const ascii_bars[] = { " ", ".", ":", "-", "=", "+", "*", "#", "@" };
 
 /* How many columns a number has at least. */
 static size_t repeat(const struct sparkline_scale *scale)
@@ -81,7 +80,7 @@ char *sparkline(const double *numbers, const struct sparkline_scale *scale, enum
 	for (size_t i = 0; i < nr; i++)
 		most = columns[i] > most ? columns[i] : most;
 	for (size_t i = 0; i < nr; i++)
-		end = stpcpy(end, (scale->ascii ? ascii_bars : bars)[bar_of(columns[i], most)]);
+		end = stpcpy(end, bars[bar_of(columns[i], most)]);
 	free(columns);
 	return line;
 }

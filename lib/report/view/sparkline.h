@@ -2,7 +2,7 @@
 /*
  * sparkline - numbers as a line of bars, each a character.
  *
- *	struct sparkline_scale scale = { .nr = 300, .width = 74, .ascii = false };
+ *	struct sparkline_scale scale = { .nr = 300, .width = 74 };
  *	char *line = sparkline(numbers, &scale, SPARKLINE_MOST);	// free it
  *	column = sparkline_column(&scale, peak_index);
  *
@@ -13,14 +13,12 @@
 #ifndef REPORT_VIEW_SPARKLINE_H
 #define REPORT_VIEW_SPARKLINE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 enum sparkline_of { SPARKLINE_MOST, SPARKLINE_MEAN };
 
 struct sparkline_scale {
 	size_t nr, width; /* of numbers; in columns; neither is 0 */
-	bool ascii;
 };
 
 size_t sparkline_columns(const struct sparkline_scale *scale);

@@ -37,9 +37,7 @@ static struct line line_of(const struct history *history, size_t offset)
 
 static struct sparkline_scale scale_of(const struct page *page, size_t nr)
 {
-	return (struct sparkline_scale){ .nr = nr,
-					 .width = page->style.width - PAGE_INDENT,
-					 .ascii = page->style.ascii };
+	return (struct sparkline_scale){ .nr = nr, .width = page->style.width - PAGE_INDENT };
 }
 
 static void print_line(struct page *page, const struct line *line, enum sparkline_of of,

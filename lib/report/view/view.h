@@ -24,7 +24,6 @@ struct page;
 struct style {
 	size_t width; /* in columns */
 	bool color;
-	bool ascii;	  /* nothing else can be shown in bars */
 	size_t limit;	  /* rows of the longest table; 0: what the view finds right */
 	const char *file; /* named in hints; NULL: the default one */
 	const char *sort; /* key the rows were sorted by; NULL: the view's own order */
