@@ -34,6 +34,12 @@ uint64_t *map_add(struct map *map, uint64_t key, bool *added);
 void map_set(struct map *map, uint64_t key, uint64_t value);
 bool map_remove(struct map *map, uint64_t key);
 
+/* Two 32-bit numbers as one key. */
+static inline uint64_t map_pair(uint32_t high, uint32_t low)
+{
+	return (uint64_t)high << 32 | low;
+}
+
 /* A 64-bit mixer, good enough for pointers and small integers alike. */
 static inline uint64_t map_hash(uint64_t x)
 {

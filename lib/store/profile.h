@@ -10,7 +10,7 @@
  *	   |                      stack >-- address >-- module
  *	   |                        |          |
  *	   +--< heap, heap_site >---+        frame >-- function     (after symbolization)
- *	   +--< slice, memory
+ *	   +--< heap_thread, slice, memory
  *
  * Every kind has ids of its own, dense from 0 and given out by whoever fills the profile;
  * PROFILE_NONE means "none".  Times are microseconds of CLOCK_MONOTONIC since the program was let
@@ -222,6 +222,16 @@ struct profile_heap_site {
 	uint64_t temporary;
 	uint64_t lifetime_us;	  /* sum over the freed blocks */
 	uint64_t lifetime_blocks; /* their number */
+};
+
+/* What the threads of a process with this tid (one after the other) did to its heap: the blocks that
+ * they allocated, whoever freed them, and those that they freed, whoever had allocated them. */
+struct profile_heap_thread {
+	uint32_t process;
+	int32_t tid;
+	uint64_t allocations, frees, reallocations;
+	uint64_t allocated_bytes, freed_bytes;
+	uint64_t temporary;
 };
 
 /*

@@ -61,6 +61,7 @@ static const struct part parts[] = {
 	PART(total, "stack, thread, event", totals),
 	PART(heap, "process", heaps),
 	PART(heap_site, "process, stack, allocator", heap_sites),
+	PART(heap_thread, "process, tid", heap_threads),
 	PART(slice, "process, time_us", slices),
 	PART(memory, "process, time_us", memory),
 	PART(quality, "kind, detail", quality),

@@ -175,6 +175,20 @@ const struct schema_object schema_tables[] = {
 	  "  lifetime_blocks INTEGER NOT NULL,    -- their number\n"
 	  "  PRIMARY KEY(process, stack, allocator)\n"
 	  ") WITHOUT ROWID" },
+	{ "heap_thread",
+	  "CREATE TABLE heap_thread(\n"
+	  "  -- What the threads of a process with this tid (one after the other) did to its\n"
+	  "  -- heap; blocks may be freed by another thread than allocated them.\n"
+	  "  process INTEGER NOT NULL,\n"
+	  "  tid INTEGER NOT NULL,\n"
+	  "  allocations INTEGER NOT NULL,\n"
+	  "  frees INTEGER NOT NULL,\n"
+	  "  reallocations INTEGER NOT NULL,\n"
+	  "  allocated_bytes INTEGER NOT NULL,\n"
+	  "  freed_bytes INTEGER NOT NULL,\n"
+	  "  temporary INTEGER NOT NULL,\n"
+	  "  PRIMARY KEY(process, tid)\n"
+	  ") WITHOUT ROWID" },
 	{ "slice",
 	  "CREATE TABLE slice(\n"
 	  "  -- The heap of a process, or of the whole tree, over time; slices of one length,\n"

@@ -190,6 +190,15 @@ const struct table table_heap_site = {
 };
 #undef ROW
 
+#define ROW struct profile_heap_thread
+const struct table table_heap_thread = {
+	"heap_thread",
+	COLUMNS(ROW, REF(process, REF, table_process), FIELD(tid, I32), FIELD(allocations, U64),
+		FIELD(frees, U64), FIELD(reallocations, U64), FIELD(allocated_bytes, U64),
+		FIELD(freed_bytes, U64), FIELD(temporary, U64)),
+};
+#undef ROW
+
 #define ROW struct profile_slice
 const struct table table_slice = {
 	"slice",

@@ -71,6 +71,33 @@ def test_four_threads_and_eight_sites_are_as_the_program_counted(record, program
     assert not profile.spoiled_heap()
 
 
+@pytest.mark.parametrize("options", [[], ["--cpu=off"]], ids=["beside_samples", "alone"])
+def test_what_each_thread_did_is_as_the_program_counted(record, programs, options):
+    keys = ["tid", "allocations", "frees", "reallocations", "allocated_bytes", "freed_bytes", "temporary"]
+    profile = record(programs / "heap_handover", options=options)
+    counted = [line.split() for line in profile.stdout.splitlines()]
+    threads = profile.report("threads")["threads"]
+    rows = {row["tid"]: row for row in threads}
+    heap = profile.report()["heap"]
+
+    assert len(counted) == 2 and len(threads) == len(rows) == 3
+    for name, tid, *figures in counted:
+        row = rows[int(tid)]
+        assert [row[key] for key in keys] == [int(tid), *map(int, figures)]
+        assert row["comm"] == (None if options else name)
+    for key in keys[1:]:
+        assert sum(row[key] for row in threads) == heap[key], key
+    assert profile.sql("SELECT tid, allocations, frees FROM v_thread ORDER BY tid") == [
+        (row["tid"], row["allocations"], row["frees"]) for row in sorted(threads, key=lambda t: t["tid"])]
+
+
+def test_threads_have_no_heap_figures_where_the_heap_is_off(record, programs):
+    profile = record(programs / "heap_handover", options=["--heap=off"])
+    for row in profile.report("threads")["threads"]:
+        assert row["allocations"] is row["freed_bytes"] is None
+        assert row["reason"]
+
+
 def test_live_blocks_of_a_killed_program_are_there(heap_of, programs):
     heap = heap_of(programs / "heap_chain", "keep=1000", "pass=500", "keep=30", "kill",
                    status=128 + signal.SIGKILL)

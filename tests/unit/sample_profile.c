@@ -171,6 +171,11 @@ const struct profile_heap_site sample_heap_sites[] = {
 };
 
 /* In the order in which they are read. */
+const struct profile_heap_thread sample_heap_threads[] = {
+	{ 0, 4711, 1, 2, 3, 4, 5, 6 },
+	{ 1, 4713, 7, 8, 9, 10, UINT64_MAX, 12 },
+};
+
 const struct profile_slice sample_slices[] = {
 	{ PROFILE_NONE, 0, 2000, 3, 4, 5, 6 },
 	{ PROFILE_NONE, 4000, 2000, 0, UINT64_MAX, 5, 6 },
@@ -215,6 +220,7 @@ void sample_profile_put(struct writer *writer)
 	PUT_ALL(total, sample_totals);
 	PUT_ALL(heap, sample_heaps);
 	PUT_ALL(heap_site, sample_heap_sites);
+	PUT_ALL(heap_thread, sample_heap_threads);
 	PUT_ALL(slice, sample_slices);
 	PUT_ALL(memory, sample_memory);
 	PUT_ALL(quality, sample_quality);

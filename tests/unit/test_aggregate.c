@@ -19,6 +19,7 @@ struct kept {
 	VEC(struct profile_total) totals;
 	VEC(struct profile_heap) heaps;
 	VEC(struct profile_heap_site) heap_sites;
+	VEC(struct profile_heap_thread) heap_threads;
 	VEC(struct profile_quality) quality;
 	VEC(struct profile_slice) slices;
 	VEC(struct profile_memory) memory;
@@ -43,6 +44,7 @@ KEEP(sample, samples)
 KEEP(total, totals)
 KEEP(heap, heaps)
 KEEP(heap_site, heap_sites)
+KEEP(heap_thread, heap_threads)
 KEEP(quality, quality)
 KEEP(slice, slices)
 KEEP(memory, memory)
@@ -65,6 +67,7 @@ static const struct aggregate_sink sink = {
 	.total = keep_total,
 	.heap = keep_heap,
 	.heap_site = keep_heap_site,
+	.heap_thread = keep_heap_thread,
 	.clear_slices = keep_clear,
 	.slice = keep_slice,
 	.clear_memory = keep_clear,
@@ -84,6 +87,7 @@ static void kept_release(struct kept *kept)
 	vec_free(&kept->totals);
 	vec_free(&kept->heaps);
 	vec_free(&kept->heap_sites);
+	vec_free(&kept->heap_threads);
 	vec_free(&kept->quality);
 	vec_free(&kept->slices);
 	vec_free(&kept->memory);
@@ -261,6 +265,7 @@ NOTE(sample, 'S')
 NOTE(total, 'T')
 NOTE(heap, 'h')
 NOTE(heap_site, 'H')
+NOTE(heap_thread, 'd')
 NOTE(slice, 'l')
 NOTE(memory, 'M')
 NOTE(quality, 'q')
@@ -276,6 +281,7 @@ static const struct aggregate_sink noting = {
 	.total = note_total,
 	.heap = note_heap,
 	.heap_site = note_heap_site,
+	.heap_thread = note_heap_thread,
 	.slice = note_slice,
 	.memory = note_memory,
 	.quality = note_quality,
@@ -295,6 +301,7 @@ Test(aggregate, passes_on_what_is_referred_to_first)
 	aggregate_quality(aggregate, PROFILE_LOST, "", 1);
 	aggregate_memory(aggregate, 0, &(struct profile_memory){ 0 }, 1, false);
 	aggregate_slices(aggregate, 0, &(struct profile_slice){ 0 }, 1, false);
+	aggregate_heap_thread(aggregate, &(struct profile_heap_thread){ 0 });
 	aggregate_heap_site(aggregate, &(struct profile_heap_site){ 0 });
 	aggregate_heap(aggregate, &(struct profile_heap){ 0 });
 	aggregate_sample(aggregate, &(struct profile_sample){ 0 });
@@ -306,7 +313,7 @@ Test(aggregate, passes_on_what_is_referred_to_first)
 			aggregate_address(aggregate, PROFILE_ADDRESS_CODE, 0, 1));
 	aggregate_flush(aggregate, &noting, order);
 
-	cr_assert_str_eq(order, "maseptSThHlMq");
+	cr_assert_str_eq(order, "maseptSThHdlMq");
 	aggregate_free(aggregate);
 }
 

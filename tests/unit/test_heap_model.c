@@ -38,7 +38,12 @@ struct oracle_image {
 	struct oracle_moment peak;
 };
 
+struct oracle_thread {
+	uint64_t allocations, frees, reallocations, allocated, freed, temporary;
+};
+
 struct oracle {
+	struct oracle_thread thread[THREADS];
 	struct oracle_block block[BLOCKS];
 	struct oracle_site site[SITES];
 	struct oracle_image image[IMAGES];
@@ -93,6 +98,11 @@ static int oracle_class(uint64_t ns)
 	return ns < 10000 ? 0 : ns < 1000000 ? 1 : ns < 100000000 ? 2 : 3;
 }
 
+static struct oracle_thread *thread_of(struct oracle *o, const struct heap_event *e)
+{
+	return &o->thread[o->lane_thread[e->lane]];
+}
+
 static void oracle_alloc(struct oracle *o, const struct heap_event *e)
 {
 	int i = 0;
@@ -110,6 +120,8 @@ static void oracle_alloc(struct oracle *o, const struct heap_event *e)
 	o->last_operation[o->lane_thread[e->lane]] = o->operations;
 	o->site[e->site].allocations++;
 	o->site[e->site].allocated += e->size;
+	thread_of(o, e)->allocations++;
+	thread_of(o, e)->allocated += e->size;
 }
 
 static void oracle_free(struct oracle *o, const struct heap_event *e, int i)
@@ -129,6 +141,9 @@ static void oracle_free(struct oracle *o, const struct heap_event *e, int i)
 		s->freed += b->size;
 		s->lifetime_ns += e->time_ns - b->born_ns;
 		s->temporary += *last == b->made_by;
+		thread_of(o, e)->frees++;
+		thread_of(o, e)->freed += b->size;
+		thread_of(o, e)->temporary += *last == b->made_by;
 		image->churn_bytes[oracle_class(e->time_ns - b->born_ns)] += b->size;
 		image->churn_blocks[oracle_class(e->time_ns - b->born_ns)]++;
 	}
@@ -150,6 +165,9 @@ static void oracle_realloc(struct oracle *o, const struct heap_event *e, int i)
 	s->reallocations++;
 	s->allocated += e->size;
 	s->freed += b->size;
+	thread_of(o, e)->reallocations++;
+	thread_of(o, e)->allocated += e->size;
+	thread_of(o, e)->freed += b->size;
 	o->image[b->image].churn_bytes[oracle_class(e->time_ns - b->born_ns)] += b->size;
 	b->inflight = false;
 	b->site = (int)e->site;
@@ -439,6 +457,37 @@ static void check_timelines(struct trace *t)
 		check_timeline(t, (uint32_t)i);
 }
 
+static void check_thread(const struct trace *t, const struct profile_heap_thread *f)
+{
+	const struct oracle_thread *o = &t->oracle.thread[f->tid];
+
+	cr_assert_eq(f->allocations, o->allocations);
+	cr_assert_eq(f->frees, o->frees);
+	cr_assert_eq(f->reallocations, o->reallocations);
+	cr_assert_eq(f->allocated_bytes, o->allocated);
+	cr_assert_eq(f->freed_bytes, o->freed);
+	cr_assert_eq(f->temporary, o->temporary);
+}
+
+static void check_threads(const struct trace *t, int image)
+{
+	uint64_t frees = 0;
+	struct profile_heap whole;
+
+	for (size_t i = 0; i < heap_model_nr_threads(t->model, (uint32_t)image); i++) {
+		struct profile_heap_thread f;
+
+		heap_model_thread_figures(t->model, (uint32_t)image, i, &f);
+		frees += f.frees;
+		if (f.tid >= 0)
+			check_thread(t, &f);
+		else
+			cr_assert_eq(f.allocations + f.frees + f.reallocations, 0);
+	}
+	heap_model_figures(t->model, (uint32_t)image, &whole);
+	cr_assert_eq(frees, whole.frees);
+}
+
 static void check(struct trace *t)
 {
 	struct profile_heap tree, sum = { 0 };
@@ -447,6 +496,7 @@ static void check(struct trace *t)
 	for (int i = 0; i < t->images; i++) {
 		check_image(t, i, &sum);
 		check_sites(t, i);
+		check_threads(t, i);
 	}
 	heap_model_figures(t->model, PROFILE_NONE, &tree);
 	check_peak(&tree, &t->oracle.peak);

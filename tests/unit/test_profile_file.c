@@ -309,6 +309,28 @@ Test(profile_file, gives_back_heap_sites)
 	profile_free(profile);
 }
 
+Test(profile_file, gives_back_what_threads_did_to_the_heap)
+{
+	sample_profile_write("p");
+
+	struct profile *profile = read_profile("p");
+
+	cr_assert_eq(profile->nr_heap_threads, ARRAY_SIZE(sample_heap_threads));
+	for (size_t i = 0; i < ARRAY_SIZE(sample_heap_threads); i++) {
+		const struct profile_heap_thread *read = &profile->heap_threads[i];
+
+		cr_equal(read, &sample_heap_threads[i], process);
+		cr_equal(read, &sample_heap_threads[i], tid);
+		cr_equal(read, &sample_heap_threads[i], allocations);
+		cr_equal(read, &sample_heap_threads[i], frees);
+		cr_equal(read, &sample_heap_threads[i], reallocations);
+		cr_equal(read, &sample_heap_threads[i], allocated_bytes);
+		cr_equal(read, &sample_heap_threads[i], freed_bytes);
+		cr_equal(read, &sample_heap_threads[i], temporary);
+	}
+	profile_free(profile);
+}
+
 Test(profile_file, gives_back_slices_with_the_tree_first)
 {
 	sample_profile_write("p");

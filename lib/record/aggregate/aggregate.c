@@ -48,9 +48,10 @@ struct aggregate {
 	struct maps totals_of;			    /* by event: stack, thread -> row of totals */
 	struct map heap_of;			    /* process -> row of heaps */
 	struct map sites_of[PROFILE_NR_ALLOCATORS]; /* process, stack -> row of heap_sites */
+	struct map heap_threads_of;		    /* process, tid -> row of heap_threads */
 	struct intern quality_keys;		    /* numbered like quality */
 
-	struct rows events, processes, threads, totals, heaps, heap_sites, quality;
+	struct rows events, processes, threads, totals, heaps, heap_sites, heap_threads, quality;
 };
 
 struct aggregate *aggregate_new(void)
@@ -65,6 +66,7 @@ struct aggregate *aggregate_new(void)
 	aggregate->totals = ROWS(struct profile_total);
 	aggregate->heaps = ROWS(struct profile_heap);
 	aggregate->heap_sites = ROWS(struct profile_heap_site);
+	aggregate->heap_threads = ROWS(struct profile_heap_thread);
 	aggregate->quality = ROWS(struct profile_quality);
 	return aggregate;
 }
@@ -75,6 +77,7 @@ static void release_indexes(struct aggregate *aggregate)
 	map_release(&aggregate->heap_of);
 	for (size_t i = 0; i < ARRAY_SIZE(aggregate->sites_of); i++)
 		map_release(&aggregate->sites_of[i]);
+	map_release(&aggregate->heap_threads_of);
 	intern_release(&aggregate->quality_keys);
 }
 
@@ -86,6 +89,7 @@ static void release_rows(struct aggregate *aggregate)
 	rows_release(&aggregate->totals);
 	rows_release(&aggregate->heaps);
 	rows_release(&aggregate->heap_sites);
+	rows_release(&aggregate->heap_threads);
 	rows_release(&aggregate->quality);
 }
 
@@ -295,6 +299,14 @@ void aggregate_heap_site(struct aggregate *aggregate, const struct profile_heap_
 	unlock(aggregate);
 }
 
+void aggregate_heap_thread(struct aggregate *aggregate, const struct profile_heap_thread *thread)
+{
+	lock(aggregate);
+	put_by_key(&aggregate->heap_threads, &aggregate->heap_threads_of,
+		   map_pair(thread->process, (uint32_t)thread->tid), thread);
+	unlock(aggregate);
+}
+
 void aggregate_slices(struct aggregate *aggregate, uint32_t process,
 		      const struct profile_slice *slices, size_t nr, bool whole)
 {
@@ -358,7 +370,8 @@ struct batch {
 	struct samples samples;
 	struct slices slices;
 	struct memory memory;
-	struct rows modules, events, processes, threads, totals, heaps, heap_sites, quality;
+	struct rows modules, events, processes, threads, totals, heaps, heap_sites, heap_threads,
+		quality;
 };
 
 static struct batch take_batch(struct aggregate *aggregate)
@@ -378,6 +391,7 @@ static struct batch take_batch(struct aggregate *aggregate)
 		.totals = rows_take(&aggregate->totals),
 		.heaps = rows_take(&aggregate->heaps),
 		.heap_sites = rows_take(&aggregate->heap_sites),
+		.heap_threads = rows_take(&aggregate->heap_threads),
 		.quality = rows_take(&aggregate->quality),
 	};
 	aggregate->places.fresh = (struct fresh_places){ 0 };
@@ -401,6 +415,7 @@ static void release_batch(struct batch *batch)
 	rows_release(&batch->totals);
 	rows_release(&batch->heaps);
 	rows_release(&batch->heap_sites);
+	rows_release(&batch->heap_threads);
 	rows_release(&batch->quality);
 }
 
@@ -444,6 +459,7 @@ static void flush_figures(const struct batch *batch, const struct aggregate_sink
 	pass_on(&batch->totals, sink->total);
 	pass_on(&batch->heaps, sink->heap);
 	pass_on(&batch->heap_sites, sink->heap_site);
+	pass_on(&batch->heap_threads, sink->heap_thread);
 	vec_each(&batch->slices, slice) flush_slice(slice, sink, context);
 	vec_each(&batch->memory, memory) flush_memory(memory, sink, context);
 	pass_on(&batch->quality, sink->quality);

@@ -49,6 +49,8 @@ void aggregate_sample(struct aggregate *aggregate, const struct profile_sample *
 void aggregate_heap(struct aggregate *aggregate, const struct profile_heap *heap);
 /* Replaces the figures of (process, stack, allocator). */
 void aggregate_heap_site(struct aggregate *aggregate, const struct profile_heap_site *site);
+/* Replaces the figures of (process, tid). */
+void aggregate_heap_thread(struct aggregate *aggregate, const struct profile_heap_thread *thread);
 
 /* More of a process (PROFILE_NONE: the tree); a row of the same time replaces that one.  whole:
  * these replace all that there were. */
@@ -73,6 +75,7 @@ struct aggregate_sink {
 	void (*total)(void *context, const struct profile_total *total);
 	void (*heap)(void *context, const struct profile_heap *heap);
 	void (*heap_site)(void *context, const struct profile_heap_site *site);
+	void (*heap_thread)(void *context, const struct profile_heap_thread *thread);
 	void (*clear_slices)(void *context, uint32_t process);
 	void (*slice)(void *context, const struct profile_slice *slice);
 	void (*clear_memory)(void *context, uint32_t process);

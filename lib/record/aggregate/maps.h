@@ -20,10 +20,4 @@ struct maps {
 struct map *maps_at(struct maps *maps, size_t number);
 void maps_release(struct maps *maps);
 
-/* Two 32-bit numbers as one key. */
-static inline uint64_t map_pair(uint32_t high, uint32_t low)
-{
-	return (uint64_t)high << 32 | low;
-}
-
 #endif

@@ -65,6 +65,7 @@ void image_free(struct image *image)
 	map_release(&image->row_of);
 	vec_free(&image->sites);
 	vec_free(&image->rows);
+	vec_free(&image->threads);
 	free(image->executable);
 	free(image->arguments_text);
 	free(image->arguments);
@@ -231,6 +232,25 @@ static void push_rows(struct image *image, struct aggregate *aggregate)
 	free(sums);
 }
 
+static void push_threads(struct image *image, struct aggregate *aggregate)
+{
+	struct profile_heap_thread figures;
+
+	for (size_t i = 0; i < heap_model_nr_threads(image->model, image->id); i++) {
+		heap_model_thread_figures(image->model, image->id, i, &figures);
+
+		uint64_t operations = figures.allocations + figures.frees + figures.reallocations;
+
+		if (i == image->threads.nr)
+			vec_push(&image->threads, 0);
+		if (figures.tid < 0 || operations == image->threads.at[i])
+			continue;
+		image->threads.at[i] = operations;
+		figures.process = image->process;
+		aggregate_heap_thread(aggregate, &figures);
+	}
+}
+
 static void push_timeline(const struct image *image, struct aggregate *aggregate)
 {
 	struct timeline_slices slices = heap_model_timeline(image->model, image->id);
@@ -248,9 +268,9 @@ void image_push(struct image *image, struct aggregate *aggregate, bool peak_move
 	if (image->changed) {
 		image_figures(image, &figures);
 		aggregate_heap(aggregate, &figures);
-	}
-	if (image->changed)
 		push_timeline(image, aggregate);
+		push_threads(image, aggregate);
+	}
 	push_rows(image, aggregate);
 	image->changed = false;
 }

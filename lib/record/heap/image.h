@@ -56,6 +56,7 @@ struct image {
 	struct frames_image frames;
 	struct map row_of; /* stack << 8 | allocator to index */
 	VEC(struct image_row) rows;
+	VEC(uint64_t) threads; /* by the model's index: operations of those last pushed */
 
 	bool changed; /* since the last push */
 	bool was_tracked;

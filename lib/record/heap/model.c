@@ -15,12 +15,20 @@
 		10 * 1000, 1000 * 1000, 100 * 1000 * 1000 \
 	}
 
+struct thread {
+	int32_t tid;
+	uint32_t last_alloc; /* if that was its last operation; or 0 */
+	uint64_t allocations, frees, reallocations;
+	uint64_t allocated_bytes, freed_bytes;
+	uint64_t temporary;
+};
+
 struct image {
 	struct blocks blocks;
 	struct peak peak;
 	struct timeline timeline;
-	struct map thread_of;	  /* tid to index of last_alloc */
-	VEC(uint32_t) last_alloc; /* of a thread, if it was its last operation; or 0 */
+	struct map thread_of; /* tid to index of threads */
+	VEC(struct thread) threads;
 	VEC(uint32_t) lanes;
 	uint32_t newest_site; /* + 1 */
 	uint64_t allocations, frees, reallocations;
@@ -78,7 +86,6 @@ static void image_release(struct image *image)
 {
 	blocks_release(&image->blocks);
 	map_release(&image->thread_of);
-	vec_free(&image->last_alloc);
 	vec_free(&image->lanes);
 	heritage_free(image->heritage);
 	image->heritage = NULL;
@@ -89,6 +96,7 @@ static void image_free(struct image *image)
 	if (!image)
 		return;
 	image_release(image);
+	vec_free(&image->threads);
 	timeline_release(&image->timeline);
 	free(image);
 }
@@ -162,11 +170,11 @@ void heap_model_thread(struct heap_model *model, uint32_t lane, int32_t tid, boo
 	uint64_t *thread = map_add(&image->thread_of, (uint64_t)tid, &added);
 
 	if (added) {
-		*thread = image->last_alloc.nr;
-		vec_push(&image->last_alloc, 0);
+		*thread = image->threads.nr;
+		vec_push(&image->threads, (struct thread){ .tid = tid });
 	}
 	if (fresh)
-		image->last_alloc.at[*thread] = 0;
+		image->threads.at[*thread].last_alloc = 0;
 	model->lanes.at[lane].thread = (uint32_t)*thread;
 }
 
@@ -186,6 +194,11 @@ uint32_t heap_model_site(struct heap_model *model, uint32_t image)
 		(struct site){ .image = image, .older = model->images.at[image]->newest_site };
 	model->images.at[image]->newest_site = id + 1;
 	return id;
+}
+
+static struct thread *thread_of(struct image *image, const struct lane *lane)
+{
+	return &image->threads.at[lane->thread];
 }
 
 /* --- events -----------------------------------------------------------------------------------*/
@@ -283,7 +296,7 @@ static void place(struct heap_model *model, struct image *image, const struct bl
 	*slot = *block;
 }
 
-static void allocate(struct heap_model *model, struct image *image, uint32_t thread,
+static void allocate(struct heap_model *model, struct image *image, struct thread *thread,
 		     const struct heap_event *event)
 {
 	struct site *site = &model->sites.at[event->site];
@@ -304,13 +317,15 @@ static void allocate(struct heap_model *model, struct image *image, uint32_t thr
 	image->allocated_bytes += block.size;
 	model->allocations++;
 	model->allocated_bytes += block.size;
-	image->last_alloc.at[thread] = block.operation;
+	thread->allocations++;
+	thread->allocated_bytes += block.size;
+	thread->last_alloc = block.operation;
 }
 
 /* The last operation of this thread was the allocation of this very block. */
-static bool is_temporary(const struct image *image, uint32_t thread, const struct block *block)
+static bool is_temporary(const struct thread *thread, const struct block *block)
 {
-	return block->operation && image->last_alloc.at[thread] == block->operation;
+	return block->operation && thread->last_alloc == block->operation;
 }
 
 /* The forked child frees what is not its own.  It may be none that we knew: a thread of the parent
@@ -324,22 +339,25 @@ static void free_inherited(struct image *image, uint64_t address)
 	image->inherited_frees++;
 }
 
-static void end_block(struct heap_model *model, struct image *image, uint32_t thread,
+static void end_block(struct heap_model *model, struct image *image, struct thread *thread,
 		      const struct block *block, uint64_t time_ns)
 {
 	if (!block->address) {
 		image->unknown_frees++;
 	} else {
-		if (is_temporary(image, thread, block)) {
+		if (is_temporary(thread, block)) {
 			model->sites.at[block->site].temporary++;
 			image->temporary++;
+			thread->temporary++;
 		}
 		give_back(model, image, block, time_ns);
+		thread->frees++;
+		thread->freed_bytes += block->size;
 	}
-	image->last_alloc.at[thread] = 0;
+	thread->last_alloc = 0;
 }
 
-static void release(struct heap_model *model, struct image *image, uint32_t thread,
+static void release(struct heap_model *model, struct image *image, struct thread *thread,
 		    const struct heap_event *event)
 {
 	struct block block = { 0 };
@@ -350,7 +368,7 @@ static void release(struct heap_model *model, struct image *image, uint32_t thre
 		return;
 	}
 	free_inherited(image, event->address);
-	image->last_alloc.at[thread] = 0;
+	thread->last_alloc = 0;
 }
 
 static void realloc_failed(struct heap_model *model, struct image *image, struct lane *lane,
@@ -374,8 +392,8 @@ static void realloc_begin(struct heap_model *model, struct image *image, struct 
 		lane->inherited = event->address;
 }
 
-static void reallocate(struct heap_model *model, struct image *image, const struct block *old,
-		       const struct heap_event *event)
+static void reallocate(struct heap_model *model, struct image *image, struct thread *thread,
+		       const struct block *old, const struct heap_event *event)
 {
 	struct site *site = &model->sites.at[event->site];
 	struct block block = *old;
@@ -398,22 +416,27 @@ static void reallocate(struct heap_model *model, struct image *image, const stru
 	model->allocated_bytes += block.size;
 	image->freed_bytes += old->size;
 	image->churn_bytes[lifetime_class(age(old, time_ns))] += old->size;
+	thread->reallocations++;
+	thread->allocated_bytes += block.size;
+	thread->freed_bytes += old->size;
 }
 
 /* What was allocated before we listened becomes known when it is reallocated. */
 static void realloc_done(struct heap_model *model, struct image *image, struct lane *lane,
 			 const struct heap_event *event)
 {
+	struct thread *thread = thread_of(image, lane);
+
 	if (lane->in_realloc && lane->block.address) {
-		reallocate(model, image, &lane->block, event);
+		reallocate(model, image, thread, &lane->block, event);
 	} else {
 		if (lane->in_realloc && lane->inherited)
 			free_inherited(image, lane->inherited);
 		else
 			image->unknown_frees++;
-		allocate(model, image, lane->thread, event);
+		allocate(model, image, thread, event);
 	}
-	image->last_alloc.at[lane->thread] = 0;
+	thread->last_alloc = 0;
 }
 
 static void realloc_end(struct heap_model *model, struct image *image, struct lane *lane,
@@ -424,7 +447,7 @@ static void realloc_end(struct heap_model *model, struct image *image, struct la
 	else if (lane->in_realloc && lane->inherited && event->op == HEAP_REALLOC_FREED)
 		free_inherited(image, lane->inherited);
 	else if (lane->in_realloc && event->op == HEAP_REALLOC_FREED)
-		end_block(model, image, lane->thread, &lane->block, event->time_ns);
+		end_block(model, image, thread_of(image, lane), &lane->block, event->time_ns);
 	else if (lane->in_realloc)
 		realloc_failed(model, image, lane, event->time_ns);
 	lane->in_realloc = false;
@@ -437,10 +460,10 @@ static void apply(struct heap_model *model, const struct heap_event *event)
 
 	switch ((enum heap_op)event->op) {
 	case HEAP_ALLOC:
-		allocate(model, image, lane->thread, event);
+		allocate(model, image, thread_of(image, lane), event);
 		break;
 	case HEAP_FREE:
-		release(model, image, lane->thread, event);
+		release(model, image, thread_of(image, lane), event);
 		break;
 	case HEAP_REALLOC_BEGIN:
 		realloc_begin(model, image, lane, event);
@@ -607,6 +630,28 @@ void heap_model_site_figures(const struct heap_model *model, uint32_t id,
 		.temporary = site->temporary,
 		.lifetime_us = site->lifetime_ns / 1000,
 		.lifetime_blocks = site->frees,
+	};
+}
+
+size_t heap_model_nr_threads(const struct heap_model *model, uint32_t image)
+{
+	return model->images.at[image]->threads.nr;
+}
+
+void heap_model_thread_figures(const struct heap_model *model, uint32_t image, size_t index,
+			       struct profile_heap_thread *figures)
+{
+	const struct thread *thread = &model->images.at[image]->threads.at[index];
+
+	*figures = (struct profile_heap_thread){
+		.process = PROFILE_NONE,
+		.tid = thread->tid,
+		.allocations = thread->allocations,
+		.frees = thread->frees,
+		.reallocations = thread->reallocations,
+		.allocated_bytes = thread->allocated_bytes,
+		.freed_bytes = thread->freed_bytes,
+		.temporary = thread->temporary,
 	};
 }
 

@@ -102,6 +102,11 @@ void heap_model_figures(const struct heap_model *model, uint32_t image,
 /* The same of a site; process, stack and allocator are the caller's. */
 void heap_model_site_figures(const struct heap_model *model, uint32_t site,
 			     struct profile_heap_site *figures);
+/* How many threads of the image there were, and the figures of the index-th; process is the caller's.
+ * An operation of a lane whose thread was never told is of none: tid < 0. */
+size_t heap_model_nr_threads(const struct heap_model *model, uint32_t image);
+void heap_model_thread_figures(const struct heap_model *model, uint32_t image, size_t index,
+			       struct profile_heap_thread *figures);
 /* Of the image, or with PROFILE_NONE of the whole tree: see timeline_take(). */
 struct timeline_slices heap_model_timeline(struct heap_model *model, uint32_t image);
 /* Blocks that were allocated where there was one already: frees that nobody told us. */

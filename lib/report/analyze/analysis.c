@@ -18,14 +18,7 @@ static struct figure signal_figure(int number)
 	return number ? FIGURE(number) : FIGURE_ABSENT("not ended by a signal");
 }
 
-static struct figure time_figure(int64_t time_us)
-{
-	return time_us == PROFILE_NO_TIME ? FIGURE_ABSENT("not known")
-					  : FIGURE((double)time_us / 1e6);
-}
-
-static void describe_run(struct analysis *a, const struct profile *profile,
-			 const struct selection *selection)
+static void describe_run(struct analysis *a, const struct profile *profile)
 {
 	const struct profile_run *run = &profile->run;
 
@@ -37,8 +30,6 @@ static void describe_run(struct analysis *a, const struct profile *profile,
 	if (profile->nr_processes)
 		a->command = (struct texts){ profile->processes[0].arguments,
 					     profile->processes[0].nr_arguments };
-	for (size_t i = 0; i < profile->nr_threads; i++)
-		a->nr_threads += selection->threads[i];
 }
 
 static void count_pids(struct analysis *a, const struct profile *profile,
@@ -60,9 +51,6 @@ static struct figure parent_pid(const struct profile *profile,
 		return FIGURE_ABSENT("started by cprof");
 	return FIGURE(profile->processes[process->parent].pid);
 }
-
-static const char of_the_whole_run[] =
-	"heap figures are of the whole run, not of a part of its time";
 
 /* What is known of the heap is not about what was selected.  Its course over time stays. */
 static void withhold_heap(struct heap *heap, const char *reason)
@@ -114,7 +102,7 @@ static void fill_process(struct analysis *a, struct process_row *row, const stru
 			     &(struct history_scope){ .process = id, .selection = selection });
 	row->tracked = row->heap.tracked;
 	if (row->tracked && !span_is_all(&selection->span))
-		withhold_heap(&row->heap, of_the_whole_run);
+		withhold_heap(&row->heap, HEAP_OF_THE_WHOLE_RUN);
 	memory_analyze(&row->memory, profile, selection, id, &row->heap);
 	row->reason = row->heap.reason;
 	row->cpu_share = row->cpu.sampled ? FIGURE(row->cpu.share) : FIGURE_ABSENT(a->cpu.reason);
@@ -163,54 +151,7 @@ static void list_busy_processes(struct analysis *a)
 		      by_use);
 }
 
-/* --- threads --- */
-
-static void fill_thread(const struct analysis *a, struct thread_row *row,
-			const struct profile *profile, uint32_t id)
-{
-	const struct profile_thread *thread = &profile->threads[id];
-	const struct profile_process *process = &profile->processes[thread->process];
-	const struct cpu_use *cpu = &a->cpu.threads[id];
-
-	*row = (struct thread_row){
-		.pid = process->pid,
-		.image = (int)process->image,
-		.tid = thread->tid,
-		.name = thread->name,
-		.command = { process->arguments, process->nr_arguments },
-		.start_s = time_figure(thread->start_us),
-		.end_s = time_figure(thread->end_us),
-		.samples =
-			cpu->sampled ? FIGURE((double)cpu->samples) : FIGURE_ABSENT(a->cpu.reason),
-		.share = cpu->sampled ? FIGURE(cpu->share) : FIGURE_ABSENT(a->cpu.reason),
-	};
-}
-
-static int by_share(const void *a, const void *b)
-{
-	const struct thread_row *t = *(const struct thread_row *const *)a;
-	const struct thread_row *u = *(const struct thread_row *const *)b;
-
-	if (t->share.value != u->share.value)
-		return t->share.value < u->share.value ? 1 : -1;
-	return t < u ? -1 : t > u;
-}
-
-static void list_threads(struct analysis *a, const struct profile *profile,
-			 const struct selection *selection)
-{
-	a->thread_storage = xcalloc(profile->nr_threads + 1, sizeof(a->thread_storage[0]));
-	for (uint32_t id = 0; id < profile->nr_threads; id++) {
-		struct thread_row *row = &a->thread_storage[a->threads.nr];
-
-		if (!selection->threads[id])
-			continue;
-		fill_thread(a, row, profile, id);
-		vec_push(&a->threads, row);
-	}
-	if (a->threads.nr)
-		qsort(a->threads.at, a->threads.nr, sizeof(a->threads.at[0]), by_share);
-}
+/* --- heap --- */
 
 static int by_leaked(const void *a, const void *b)
 {
@@ -259,7 +200,7 @@ void analysis_init(struct analysis *a, const struct profile *profile,
 	*a = (struct analysis){ 0 };
 	chains_init(&a->chains, profile, options->no_inline);
 	heap_places_init(&a->places, &a->chains);
-	describe_run(a, profile, selection);
+	describe_run(a, profile);
 	count_pids(a, profile, selection);
 	cpu_analyze(&a->cpu, profile, &a->chains, selection);
 	heap_analyze(
@@ -273,13 +214,13 @@ void analysis_init(struct analysis *a, const struct profile *profile,
 					      .selection = selection,
 					      .samples = options->samples });
 	if (!span_is_all(&selection->span))
-		withhold_heap(&a->heap, of_the_whole_run);
+		withhold_heap(&a->heap, HEAP_OF_THE_WHOLE_RUN);
 	memory_analyze(&a->memory, profile, selection, PROFILE_NONE, &a->heap);
 	list_leaks(a);
 	list_busy_sites(a);
 	list_processes(a, profile, selection, options);
 	list_busy_processes(a);
-	list_threads(a, profile, selection);
+	threads_analyze(&a->threads, profile, selection, &a->cpu);
 	quality_list(a, profile);
 }
 
@@ -288,8 +229,7 @@ void analysis_release(struct analysis *a)
 	for (size_t i = 0; i < a->processes.nr; i++)
 		heap_release(&a->process_storage[i].heap);
 	free(a->process_storage);
-	free(a->thread_storage);
-	free(a->threads.at);
+	threads_release(&a->threads);
 	free(a->quality_storage);
 	free(a->note_storage);
 	free(a->notes.at);

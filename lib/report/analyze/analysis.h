@@ -15,6 +15,7 @@
 #include "report/analyze/heap.h"
 #include "report/analyze/memory.h"
 #include "report/analyze/rows.h"
+#include "report/analyze/threads.h"
 #include "report/load/select.h"
 
 struct analysis_options {
@@ -38,14 +39,6 @@ struct process_row {
 	struct figure cpu_share, heap_peak, heap_allocations; /* the same, for tables */
 };
 
-struct thread_row {
-	int pid, image, tid;
-	const char *name;
-	struct texts command;
-	struct figure start_s, end_s;
-	struct figure samples, share;
-};
-
 struct quality_row {
 	const char *kind; /* profile_quality_name() */
 	uint64_t count;
@@ -67,7 +60,7 @@ struct analysis {
 	struct texts command;
 	struct figure exit_status, signal, wall_s;
 	bool complete;
-	size_t nr_threads, nr_pids;
+	size_t nr_pids;
 	struct figure recorder_s; /* CPU time that cprof used beside the program */
 
 	struct cpu cpu;
@@ -77,14 +70,13 @@ struct analysis {
 	struct rows busy_sites;	    /* those of the heap, most allocations first */
 	struct rows processes;	    /* of struct process_row, in the order of their start */
 	struct rows busy_processes; /* those with samples or a heap, most CPU first */
-	struct rows threads;	    /* of struct thread_row, most CPU first */
-	struct rows quality;	    /* of struct quality_row */
-	struct rows notes;	    /* of struct quality_note, what spoils most first */
+	struct threads threads;
+	struct rows quality; /* of struct quality_row */
+	struct rows notes;   /* of struct quality_note, what spoils most first */
 
 	struct chains chains;
 	struct heap_places places;
 	struct process_row *process_storage;
-	struct thread_row *thread_storage;
 	struct quality_row *quality_storage;
 	struct quality_note *note_storage;
 	struct intern texts; /* owns the details made here */

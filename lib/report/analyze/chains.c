@@ -25,7 +25,7 @@ struct builder {
 static uint32_t pair_id(struct pairs *pairs, uint32_t a, uint32_t b)
 {
 	bool added;
-	uint64_t *id = map_add(&pairs->ids, (uint64_t)a << 32 | b, &added);
+	uint64_t *id = map_add(&pairs->ids, map_pair(a, b), &added);
 
 	if (added)
 		*id = pairs->ids.nr - 1;

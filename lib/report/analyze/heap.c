@@ -305,18 +305,23 @@ static const char *why_untracked(const struct profile *profile)
 				     : "the recording has not come as far as the heap's figures";
 }
 
-static void describe(struct heap *heap, const struct profile *profile, uint32_t process)
+const char *heap_why_untracked(const struct profile *profile, uint32_t process)
 {
 	const char *reason = profile->run.heap_reason;
+	bool tracked = is_tracked(profile);
 
-	heap->mode = profile->run.heap_mode;
-	heap->tracked = is_tracked(profile);
 	if (process != PROFILE_NONE) {
-		heap->tracked = heap->tracked && profile->processes[process].tracked;
+		tracked = tracked && profile->processes[process].tracked;
 		reason = profile->processes[process].untracked_reason ?: reason;
 	}
-	if (!heap->tracked)
-		heap->reason = reason ?: why_untracked(profile);
+	return tracked ? NULL : reason ?: why_untracked(profile);
+}
+
+static void describe(struct heap *heap, const struct profile *profile, uint32_t process)
+{
+	heap->mode = profile->run.heap_mode;
+	heap->reason = heap_why_untracked(profile, process);
+	heap->tracked = !heap->reason;
 }
 
 void heap_analyze(struct heap *heap, const struct profile *profile, struct heap_places *places,

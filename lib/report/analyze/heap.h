@@ -42,6 +42,9 @@ struct heap_churn {
 	struct rows by_lifetime;
 };
 
+/* Why figures are withheld. */
+#define HEAP_OF_THE_WHOLE_RUN "heap figures are of the whole run, not of a part of its time"
+
 struct heap {
 	const char *mode;
 	bool tracked;  /* if not, nothing below is known */
@@ -78,5 +81,8 @@ struct heap_scope {
 void heap_analyze(struct heap *heap, const struct profile *profile, struct heap_places *places,
 		  const struct heap_scope *scope);
 void heap_release(struct heap *heap);
+
+/* Why there are no figures of the process, or of any (PROFILE_NONE); NULL: there are. */
+const char *heap_why_untracked(const struct profile *profile, uint32_t process);
 
 #endif

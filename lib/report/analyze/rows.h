@@ -9,6 +9,9 @@
 #define REPORT_ANALYZE_ROWS_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+#include "store/profile.h"
 
 struct rows {
 	const void **at;
@@ -29,6 +32,12 @@ struct figure {
 
 #define FIGURE(number) ((struct figure){ .value = (number) })
 #define FIGURE_ABSENT(reason) ((struct figure){ .absent = (reason) })
+
+static inline struct figure time_figure(int64_t time_us)
+{
+	return time_us == PROFILE_NO_TIME ? FIGURE_ABSENT("not known")
+					  : FIGURE((double)time_us / 1e6);
+}
 
 /* The reason of a maximum that is not the sum of the processes' maxima. */
 #define NO_COMMON_PEAK "the peaks of several processes are not of one moment"

@@ -21,6 +21,29 @@ static bool wanted_thread(const struct profile *profile, const struct profile_th
 	return !options->comm || (thread->name && !strcmp(thread->name, options->comm));
 }
 
+/* Without the CPU side only the heap side knows of threads. */
+static void choose_heap_threads(struct selection *selection, const struct profile *profile,
+				const struct select_options *options)
+{
+	struct map seen = { 0 };
+	bool added;
+
+	for (size_t i = 0; i < profile->nr_threads; i++)
+		map_add(&seen,
+			map_pair(profile->threads[i].process, (uint32_t)profile->threads[i].tid),
+			&added);
+	for (size_t i = 0; i < profile->nr_heap_threads; i++) {
+		struct profile_thread thread = { .process = profile->heap_threads[i].process,
+						 .tid = profile->heap_threads[i].tid };
+
+		map_add(&seen, map_pair(thread.process, (uint32_t)thread.tid), &added);
+		selection->heap_threads[i] = added && wanted_thread(profile, &thread, options);
+		if (selection->heap_threads[i])
+			selection->processes[thread.process] = true;
+	}
+	map_release(&seen);
+}
+
 /* An image may have been gone before any thread of it was seen. */
 static bool wanted_process(const struct profile_process *process,
 			   const struct select_options *options)
@@ -41,6 +64,7 @@ static void choose(struct selection *selection, const struct profile *profile,
 		if (selection->threads[i])
 			selection->processes[thread->process] = true;
 	}
+	choose_heap_threads(selection, profile, options);
 }
 
 static void compare(struct selection *selection, const struct profile *profile)
@@ -135,6 +159,7 @@ int selection_init(struct selection *selection, const struct profile *profile,
 	*selection = (struct selection){
 		.threads = xcalloc(profile->nr_threads + 1, sizeof(bool)),
 		.processes = xcalloc(profile->nr_processes + 1, sizeof(bool)),
+		.heap_threads = xcalloc(profile->nr_heap_threads + 1, sizeof(bool)),
 	};
 	choose(selection, profile, options);
 	compare(selection, profile);
@@ -161,6 +186,7 @@ void selection_release(struct selection *selection)
 {
 	free(selection->threads);
 	free(selection->processes);
+	free(selection->heap_threads);
 	free(selection->owned.at);
 	*selection = (struct selection){ 0 };
 }

@@ -26,6 +26,8 @@ struct select_options {
 struct selection {
 	bool *threads;	 /* by id */
 	bool *processes; /* by id: those with a selected thread */
+	/* By index in the profile's heap_threads: those that are known of the heap side only. */
+	bool *heap_threads;
 	bool all_threads;
 	struct span span;
 	bool everything; /* nothing was left out */

@@ -17,7 +17,7 @@ static struct profile_total *total_of(struct work *w, const struct profile_sampl
 {
 	bool added;
 	uint64_t *index = map_add(&w->index_of[sample->event],
-				  (uint64_t)sample->stack << 32 | sample->thread, &added);
+				  map_pair(sample->stack, sample->thread), &added);
 
 	if (added) {
 		*index = w->totals->nr;

@@ -242,6 +242,13 @@ static const struct field thread_list[] = {
 	FIELD(FIGURE, SHARE, "share", thread_row, share, TITLE("CPU")),
 	FIELD(FIGURE, SECONDS, "start_s", thread_row, start_s, TITLE("start")),
 	FIELD(FIGURE, SECONDS, "end_s", thread_row, end_s, TITLE("end")),
+	FIELD(FIGURE, COUNT, "allocations", thread_row, allocations, TITLE("allocs")),
+	FIELD(FIGURE, COUNT, "frees", thread_row, frees),
+	FIELD(FIGURE, COUNT, "reallocations", thread_row, reallocations),
+	FIELD(FIGURE, BYTES, "allocated_bytes", thread_row, allocated_bytes, TITLE("allocated")),
+	FIELD(FIGURE, BYTES, "freed_bytes", thread_row, freed_bytes, TITLE("freed")),
+	FIELD(FIGURE, COUNT, "temporary", thread_row, temporary),
+	FIELD(TEXT, PLAIN, "reason", thread_row, reason),
 };
 const struct fields thread_fields = LIST(thread_list);
 
@@ -283,7 +290,7 @@ static const struct field leaks_view_list[] = {
 const struct fields leaks_view_fields = LIST(leaks_view_list);
 
 static const struct field threads_view_list[] = {
-	FIELD(ROWS, PLAIN, "threads", analysis, threads, OF(thread_fields)),
+	FIELD(ROWS, PLAIN, "threads", analysis, threads.rows, OF(thread_fields)),
 };
 const struct fields threads_view_fields = LIST(threads_view_list);
 

@@ -7,6 +7,9 @@ void section_threads(struct page *page, const struct analysis *a, size_t nr)
 		{ "pid", COLUMN_NUMBER, false },
 		{ "tid", COLUMN_NUMBER, false },
 		{ "share", COLUMN_NUMBER, true },
+		{ "allocations", COLUMN_NUMBER, false },
+		{ "allocated_bytes", COLUMN_NUMBER, false },
+		{ "frees", COLUMN_NUMBER, false },
 		{ "samples", COLUMN_NUMBER, false },
 		{ "start_s", COLUMN_NUMBER, false },
 		{ "end_s", COLUMN_NUMBER, false },
@@ -15,8 +18,8 @@ void section_threads(struct page *page, const struct analysis *a, size_t nr)
 		{ 0 },
 	};
 
-	if (a->threads.nr || a->threads.left_out) {
-		page_table(page, &a->threads, &thread_fields, columns, nr);
+	if (a->threads.rows.nr || a->threads.rows.left_out) {
+		page_table(page, &a->threads.rows, &thread_fields, columns, nr);
 		return;
 	}
 	page_begin(page);

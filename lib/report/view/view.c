@@ -183,12 +183,12 @@ static void print_leaks(struct page *page, const struct analysis *a)
 
 static void print_threads(struct page *page, const struct analysis *a)
 {
-	size_t shown = page_limit(page, a->threads.nr, SCREENFUL);
+	size_t shown = page_limit(page, a->threads.rows.nr, SCREENFUL);
 
 	section_header(page, a);
 	page_blank(page);
 	section_threads(page, a, shown);
-	section_more(page, &a->threads, shown);
+	section_more(page, &a->threads.rows, shown);
 	page_blank(page);
 	section_quality(page, a);
 }
@@ -228,7 +228,10 @@ const struct view views[] = {
 	  &functions_view_fields,
 	  print_functions,
 	  { { ROWS(cpu.functions), &function_fields } } },
-	{ "threads", &threads_view_fields, print_threads, { { ROWS(threads), &thread_fields } } },
+	{ "threads",
+	  &threads_view_fields,
+	  print_threads,
+	  { { ROWS(threads.rows), &thread_fields } } },
 	{ "heap", &heap_view_fields, print_heap, { { ROWS(heap.sites), &site_fields } } },
 	{ "leaks", &leaks_view_fields, print_leaks, { { ROWS(leaks), &site_fields } } },
 	{ "timeline",
