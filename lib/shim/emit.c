@@ -16,10 +16,17 @@ static uint32_t stack_of(struct track *track, const uintptr_t *frame)
 	return walk_stack(&track->walk, frame[1], guard_caller_sp(frame), frame[0]);
 }
 
-static inline void put(struct track *track, struct wire_event *event)
+static __attribute__((noinline)) void give_up(void)
 {
-	if (__builtin_expect(!ring_put(&track->ring, event), 0) && session_live())
+	if (session_live())
 		session_off(WIRE_REASON_RECORDER_GONE);
+}
+
+/* Inline: so an event never exists but in registers and in its slot. */
+static inline __attribute__((always_inline)) void put(struct track *track, struct wire_event *event)
+{
+	if (__builtin_expect(!ring_put(&track->ring, event), 0))
+		give_up();
 }
 
 static inline void count(struct track *track, _Atomic uint64_t *operations, uint64_t bytes)

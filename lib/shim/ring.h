@@ -52,7 +52,8 @@ static inline void ring_count(_Atomic uint64_t *counter, uint64_t n)
 }
 
 /* Gives the event its number and time, and publishes it. */
-static inline bool ring_put(struct ring *ring, struct wire_event *event)
+static inline __attribute__((always_inline)) bool ring_put(struct ring *ring,
+							   struct wire_event *event)
 {
 	struct wire_ring *shared = ring->shared;
 	uint32_t pos = atomic_load_explicit(&shared->pos, memory_order_relaxed);
