@@ -75,7 +75,7 @@ static bool is_zstd(Elf *elf)
 static void hide_unneeded(Elf *elf)
 {
 	static const char *const unneeded[] = {
-		".debug_loc",	   ".debug_loclists", ".debug_frame", ".debug_aranges",
+		".debug_loc",	   ".debug_loclists", ".debug_frame", ".debug_names",
 		".debug_pubnames", ".debug_macinfo",  ".debug_macro",
 	};
 	struct elf_section section;

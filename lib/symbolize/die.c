@@ -38,7 +38,7 @@ static int read_attribute(Dwarf_Attribute *attribute, void *context)
 
 void die_read_pcs(struct die_pcs *pcs, Dwarf_Die *die)
 {
-	*pcs = (struct die_pcs){ 0 };
+	*pcs = (struct die_pcs){ .call_file = DIE_NO_FILE };
 	dwarf_getattrs(die, read_attribute, pcs, 0);
 	pcs->has_code = pcs->ranges.valp || (pcs->low.valp && pcs->high.valp);
 }

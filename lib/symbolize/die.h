@@ -20,10 +20,12 @@
 #include "symbolize/functions.h"
 #include "symbolize/paths.h"
 
+#define DIE_NO_FILE UINT32_MAX
+
 struct die_pcs {
 	Dwarf_Attribute low, high, ranges; /* valp NULL: not there */
 	bool has_code;
-	uint32_t call_file, call_line;
+	uint32_t call_file, call_line; /* DIE_NO_FILE, 0: not stated, as in DWARF 2 */
 };
 
 void die_read_pcs(struct die_pcs *pcs, Dwarf_Die *die);

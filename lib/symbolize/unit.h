@@ -32,6 +32,7 @@ struct unit {
 	Dwarf_Die die;	/* has ranges and lines */
 	Dwarf_Die body; /* has functions: the same, or that of the .dwo file */
 	const struct elf_file *text;
+	bool has_ranges; /* it states the ranges of its code itself */
 	bool read;
 	bool thorough; /* with what is below entries that should have no functions in them */
 	const char *directory; /* that names of files are relative to, or NULL */

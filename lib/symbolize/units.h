@@ -8,8 +8,11 @@
  *	unit = units_find(&units, address);	// read on the first demand; NULL: no unit has it
  *	units_close(&units);
  *
- * The ranges that the units themselves state decide; .debug_aranges is not looked at.  Units that
- * state none are read, all of them, the first time that no other has an address.
+ * The ranges that the units themselves state decide: reading them takes 3 % of the time that names
+ * of one address in a library with 1,100 units take.  Only where a unit states none (in DWARF 2 it
+ * cannot, if its code is in several sections), .debug_aranges says which one to read, and is
+ * believed if that has the address; otherwise they are all read.  .debug_names leads from names to
+ * entries, which nobody asks for here.
  *
  * Once the budget is spent, no further unit is read: what units_find() returns may be one that
  * has read == false, and so knows nothing.
@@ -26,13 +29,14 @@
 #include "symbolize/unit.h"
 
 struct units {
+	Dwarf *dwarf;
 	const struct elf_file *text;
 	struct budget *budget;
 	VEC(struct unit) at;
 	struct segments segments;
 	VEC(uint32_t) without_ranges;
-	struct segments found; /* of those */
-	bool without_ranges_read;
+	struct segments claimed, found; /* of those: by .debug_aranges, by reading them */
+	bool claims_read, without_ranges_read;
 	size_t nr_split_missing; /* units whose entries are in a .dwo file that is not there */
 };
 

@@ -35,7 +35,7 @@ CLONE = r"(\.(part|constprop|isra|cold|lto_priv|llvm|localalias|\d+))+$"
 #   scope        llvm shows the bare name of what has no linkage name; we what it is in, too
 #   hidden       llvm shows glibc's internal linkage name (__GI_write) of a call that was inlined
 #   no symbol    llvm takes what is neither a function nor in a section of code (gcc's LTO leaves such)
-#   symbol file  without debug information llvm takes the compilation's name for a file
+#   symbol file  where debug information has no file llvm takes the one that the symbol table names
 CLASSES = {"equal", "clone", "constructor", "redirected", "alias", "version", "scope", "hidden", "nameless",
            "no symbol", "symbol file"}
 
@@ -196,7 +196,7 @@ def classify(ours, theirs, aliases):
     classes = set()
     for i, ((shown, name, file, line), (llvm_name, llvm_file, llvm_line)) in enumerate(zip(ours, theirs)):
         classes.add(classify_name(shown, name, llvm_name, i == len(ours) - 1, aliases))
-        if not file and not line and len(ours) == 1 and llvm_file and not llvm_line:
+        if not file and not line and i == len(ours) - 1 and llvm_file and not llvm_line:
             classes.add("symbol file")
         elif (normal(file), line) != (normal(llvm_file), llvm_line):
             classes.add("file or line")
@@ -211,6 +211,8 @@ def compare(frames, chains, aliases, expected_debug="full"):
             counts[one] += 1
             examples.setdefault(one, (hex(address), frames.at[address], theirs))
     print(len(chains), "addresses:", dict(counts.most_common()))
+    for one, (address, ours, theirs) in examples.items():
+        print(f"  {one}: {address}\n    cprof {ours}\n    llvm  {theirs}")
     assert frames.debug == expected_debug, frames.reason
     assert set(counts) <= CLASSES, {k: v for k, v in examples.items() if k not in CLASSES}
     assert counts["equal"] > 0.5 * len(chains)
@@ -225,11 +227,14 @@ BUILDS = {
     "gcc": ["g++", "-std=c++17", "-O2", "-g", CXX],
     "gcc dwarf-4, type units, sections collected": ["g++", "-std=c++17", "-O2", "-gdwarf-4", "-fdebug-types-section",
                                                     "-ffunction-sections", "-Wl,--gc-sections", CXX],
+    "gcc dwarf-2, strict, sections": ["g++", "-std=c++17", "-O2", "-gdwarf-2", "-gstrict-dwarf", "-ffunction-sections",
+                                      CXX],
     "gcc LTO, not PIE": ["g++", "-std=c++17", "-O2", "-g", "-flto=1", "-no-pie", CXX],
     "gcc split, compressed": ["g++", "-std=c++17", "-O2", "-g", "-gsplit-dwarf", "-gz", CXX],
     "clang": ["clang++", "-std=c++17", "-O2", "-g", CXX],
     "clang LTO, lld": ["clang++", "-std=c++17", "-O2", "-g", "-flto", "-fuse-ld=lld", CXX],
     "clang split": ["clang++", "-std=c++17", "-O2", "-g", "-gsplit-dwarf", CXX],
+    "clang dwarf-3, names": ["clang++", "-std=c++17", "-O1", "-gdwarf-3", "-gpubnames", CXX],
     "clang -O0": ["clang++", "-std=c++17", "-O0", "-g", CXX],
     "rust legacy": ["rustc", "-O", "-C", "debuginfo=2", RUST],
     "rust v0": ["rustc", "-O", "-C", "debuginfo=2", "-C", "symbol-mangling-version=v0", RUST],
@@ -321,6 +326,45 @@ def test_code_of_an_inline_function_is_that_of_the_file_linked_first(order, reso
     [(_, raw, file, line)] = resolve(library, [start]).at[start]
     assert (raw, f"{file}:{line}") == (function, place)
     assert Path(file).name == f"{order[0]}.cc"
+
+
+SEVERAL = {"main.c": "int first(int), second(int); int main(int n, char **v) { return v ? first(n) : second(n); }",
+           "first.c": "static int twice(int n) { return 2 * n; }\nint first(int n) { return twice(n) + 1; }",
+           "second.c": "int third(int n) { return n * n; }\nint second(int n) { return third(n + 1); }"}
+
+
+def rotate_units(data, offset, size):
+    """Each set of .debug_aranges becomes that of the next unit."""
+    sets, at = [], offset
+    while at < offset + size:
+        sets.append(at)
+        at += 4 + struct.unpack_from("<I", data, at)[0]
+    units = [struct.unpack_from("<I", data, at + 6)[0] for at in sets]
+    for at, unit in zip(sets, units[1:] + units[:1]):
+        struct.pack_into("<I", data, at + 6, unit)
+    return len(set(units))
+
+
+@pytest.mark.parametrize("aranges", ["right", "wrong", "missing"])
+def test_aranges_are_used_where_units_have_no_ranges_and_not_trusted(aranges, resolve, need, tmp_path):
+    """Those of DWARF 2 have none, if their code is in several sections."""
+    need.tool("llvm-symbolizer")
+    for name, text in SEVERAL.items():
+        (tmp_path / name).write_text(text)
+    make("gcc", "-O2", "-gdwarf-2", "-gstrict-dwarf", "-ffunction-sections", *SEVERAL, "-o", "app", cwd=tmp_path)
+    app = tmp_path / "app"
+    addresses = [address for start, size in functions(app) for address in range(start, start + size)]
+    chains, aliases = llvm_chains(app, addresses), symbols_by_address(app)
+    if aranges == "wrong":
+        data = bytearray(app.read_bytes())
+        assert rotate_units(data, section(app, ".debug_aranges", "offset"), section(app, ".debug_aranges")[1]) == 3
+        app.write_bytes(data)
+        os.utime(app, (0, 0))
+    elif aranges == "missing":
+        make("objcopy", "-R", ".debug_aranges", app, cwd=tmp_path)
+    frames = resolve(app, addresses)
+    compare(frames, chains, aliases)
+    assert {Path(chain[-1][2]).name for chain in frames.at.values() if chain[-1][2]} == set(SEVERAL)
 
 
 @pytest.mark.slow
