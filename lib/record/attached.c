@@ -2,11 +2,12 @@
 #include "record/attached.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/vec.h"
-#include "object/proc_maps.h"
+#include "record/mappings.h"
 
 enum {
 	LOOKS_MAX = 100, /* a program that starts threads without end is never at rest */
@@ -142,29 +143,6 @@ static void tell_threads(struct processes *processes, pid_t pid, uint64_t now_ns
 	vec_free(&threads);
 }
 
-static void tell_mappings(struct process *process, pid_t thread, struct modules *modules)
-{
-	struct proc_mapping mapping;
-	struct proc_maps maps;
-
-	proc_maps_open(&maps, thread);
-	while (proc_maps_next(&maps, &mapping)) {
-		if (!mapping.executable)
-			continue;
-		space_map(&process->space, mapping.start, mapping.end, mapping.pgoff,
-			  module_get(modules, &(struct module_request){
-						      .path = mapping.path,
-						      .pid = thread,
-						      .start = mapping.start,
-						      .end = mapping.end,
-						      .device_major = mapping.device_major,
-						      .device_minor = mapping.device_minor,
-						      .inode = mapping.inode,
-					      }));
-	}
-	proc_maps_close(&maps);
-}
-
 void attached_tell(const struct attach *attach, struct modules *modules,
 		   struct processes *processes, uint64_t now_ns)
 {
@@ -178,6 +156,6 @@ void attached_tell(const struct attach *attach, struct modules *modules,
 		process = processes_attach(processes, at->pid, &facts, now_ns);
 		image_facts_release(&facts);
 		tell_threads(processes, at->pid, now_ns);
-		tell_mappings(process, at->thread, modules);
+		mappings_read(&process->space, at->thread, modules);
 	}
 }

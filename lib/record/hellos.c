@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/hellos.h"
 
+#include <string.h>
+
 /* Of the same process: a pid is not used again by a child of the same parent as soon as that. */
 static bool is_successor(const struct process_image *former, const struct process_hello *hello)
 {
@@ -18,16 +20,39 @@ static void image_is_replaced(struct images *images, struct process_image *forme
 	images_publish(images, former);
 }
 
-/* Where only the heap side knows of it. */
+/* Whether this may be what the hello is of, which the CPU side has met before it was told. */
+static bool is_met(const struct process_image *image, const struct process_hello *hello)
+{
+	const char *executable = image->row.executable;
+
+	return image->row.pid == hello->pid && image->is_seen && !image->row.tracked &&
+	       image->row.executed == !hello->is_forked &&
+	       (!executable || !hello->executable || !strcmp(executable, hello->executable));
+}
+
+/* NULL: none. */
+static struct process_image *find_met(const struct images *images,
+				      const struct process_hello *hello)
+{
+	for (size_t i = images->all.nr; i--;)
+		if (is_met(images->all.at[i], hello))
+			return images->all.at[i];
+	return NULL;
+}
+
+/* Where perf's records are not there. */
 static struct process_image *image_from_hello(struct images *images,
 					      const struct process_hello *hello)
 {
 	int64_t time_us = images_to_us(images, hello->time_ns);
 	struct process_image *former = images_at(images, hello->pid, INT64_MAX, false);
 	struct process_image *parent = images_at(images, hello->parent_pid, time_us, false);
+	struct process_image *met = find_met(images, hello);
 
 	if (former && !former->row.executed && former->row.id == 0)
 		return former;
+	if (met)
+		return met;
 	if (former && !hello->is_forked && is_successor(former, hello)) {
 		image_is_replaced(images, former, hello->time_ns);
 		return images_add(images, hello->pid, former->row.image + 1, former->row.parent,

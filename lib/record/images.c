@@ -93,6 +93,16 @@ struct process_image *images_by_id(struct images *images, uint32_t id)
 	return id < images->all.nr ? images->all.at[id] : NULL;
 }
 
+/* Without perf's records its hello may have started it already: what the CPU side finds is that. */
+static struct process_image *find_unseen(const struct images *images, int32_t pid)
+{
+	struct process_image *newest = NULL;
+
+	if (!images->has_records)
+		newest = images_at((struct images *)images, pid, INT64_MAX, false);
+	return newest && !newest->over && !newest->is_seen ? newest : NULL;
+}
+
 /* --- any thread -------------------------------------------------------------------------------*/
 
 struct process_image *images_start(struct images *images, int32_t pid, char *const *arguments,
@@ -118,9 +128,23 @@ struct process_image *images_join(struct images *images, int32_t pid,
 
 	pthread_mutex_lock(&images->lock);
 	image = images_add(images, pid, 0, PROFILE_NONE, time_ns);
+	image->is_seen = true;
 	if (facts)
 		execute(images, image, facts);
 	pthread_mutex_unlock(&images->lock);
+	return image;
+}
+
+static struct process_image *fork_image(struct images *images, const struct process_image *parent,
+					int32_t pid, uint64_t time_ns)
+{
+	struct process_image *image = images_add(images, pid, 0, parent->row.id, time_ns);
+
+	if (parent->row.executable)
+		process_image_set_executable(image, parent->row.executable);
+	if (parent->row.arguments)
+		process_image_set_arguments(image, parent->row.arguments, parent->row.nr_arguments);
+	images_publish(images, image);
 	return image;
 }
 
@@ -130,12 +154,10 @@ struct process_image *images_fork(struct images *images, const struct process_im
 	struct process_image *image;
 
 	pthread_mutex_lock(&images->lock);
-	image = images_add(images, pid, 0, parent->row.id, time_ns);
-	if (parent->row.executable)
-		process_image_set_executable(image, parent->row.executable);
-	if (parent->row.arguments)
-		process_image_set_arguments(image, parent->row.arguments, parent->row.nr_arguments);
-	images_publish(images, image);
+	image = find_unseen(images, pid);
+	if (!image)
+		image = fork_image(images, parent, pid, time_ns);
+	image->is_seen = !image->row.executed;
 	pthread_mutex_unlock(&images->lock);
 	return image;
 }
@@ -144,15 +166,19 @@ struct process_image *images_exec(struct images *images, struct process_image *f
 				  uint32_t number, const char *comm,
 				  const struct image_facts *facts, uint64_t time_ns)
 {
-	struct process_image *image = former;
+	struct process_image *image;
 
 	pthread_mutex_lock(&images->lock);
+	image = find_unseen(images, former->row.pid);
 	/* What was started for the purpose of executing this is this. */
-	if (former->row.executed || former->row.id != 0) {
+	if (!image && !former->row.executed && former->row.id == 0)
+		image = former;
+	if (!image) {
 		former->row.replaced = true;
 		images_end_locked(images, former, time_ns);
 		image = images_add(images, former->row.pid, number, former->row.parent, time_ns);
 	}
+	image->is_seen = true;
 	snprintf(image->comm, sizeof(image->comm), "%s", comm);
 	execute(images, image, facts);
 	pthread_mutex_unlock(&images->lock);

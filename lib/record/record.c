@@ -241,7 +241,7 @@ static int start(struct record *record, struct error *err)
 	shortage_begin();
 	if (!record->sides.sampler)
 		look_at_program(record);
-	sides_watch_memory(&record->sides, (uint64_t)record->run.start_monotonic_ns);
+	sides_watch(&record->sides, (uint64_t)record->run.start_monotonic_ns);
 	return 0;
 }
 
@@ -278,8 +278,7 @@ static bool take_wakeup(struct record *record, struct record_result *result, siz
 		return false;
 	case WAKEUP_DELAY_OVER:
 		record->delay_over = true;
-		if (record->sides.sampler)
-			sampler_begin(record->sides.sampler);
+		sides_begin(&record->sides);
 		return false;
 	case WAKEUP_TIME_OVER:
 		result->goes_on = !record->attach.nr;
@@ -374,7 +373,7 @@ static void tell_too_early(struct record *record)
 {
 	struct error error = ERROR_INIT;
 
-	if (!record->sides.sampler || record->config->delay_ns <= 0 || record->delay_over)
+	if (!sides_has_cpu(&record->sides) || record->config->delay_ns <= 0 || record->delay_over)
 		return;
 	error_set(&error, ERR_INTERRUPTED,
 		  "no CPU samples: the program ended before --delay was over");
@@ -498,9 +497,6 @@ void record_free(struct record *record)
 int record_module_fd(void *context, const struct profile_module *module)
 {
 	const struct record *record = context;
-	int fd = record->sides.sampler ? sampler_module_fd(record->sides.sampler, module->id) : -1;
 
-	if (fd < 0 && record->sides.collector)
-		fd = heap_collector_module_fd(record->sides.collector, module->id);
-	return fd;
+	return sides_module_fd(&record->sides, module->id);
 }

@@ -324,6 +324,9 @@ static void push_stack(struct samples *samples, struct process *process, uint32_
 	}
 	set_chain(&walked, sample);
 	stacks_walk(samples->stacks, &process->space, &walked, &samples->stack);
+	if (samples->stack.end == UNWIND_END_NO_MODULE && samples->config.remap &&
+	    samples->config.remap(samples->config.context, process))
+		stacks_walk(samples->stacks, &process->space, &walked, &samples->stack);
 	add_width(samples, &samples->stack, sample);
 	push_walk(samples, process, sample, event);
 }

@@ -13,6 +13,7 @@
 #ifndef RECORD_SAMPLES_H
 #define RECORD_SAMPLES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "object/module.h"
@@ -28,6 +29,10 @@ struct samples_config {
 	uint32_t stack_bytes; /* copied with each sample */
 	const char *shim;     /* path of our own module, or NULL */
 	int64_t start_ns;
+	/* A stack leads into code that nobody told of: looks what is mapped now.  False: that is
+	 * known, it did so a moment ago.  NULL: perf tells. */
+	bool (*remap)(void *context, struct process *process);
+	void *context;
 };
 
 struct samples;

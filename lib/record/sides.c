@@ -45,6 +45,12 @@ static void tell_substitution(const struct sides *sides)
 		aggregate_quality(sides->aggregate, PROFILE_SUBSTITUTED, sides->run->cpu_reason, 1);
 }
 
+/* What perf refuses, and what may be had without it. */
+static bool is_refusal(const struct error *error)
+{
+	return error->code == ERR_REFUSED || error->code == ERR_UNSUPPORTED;
+}
+
 static void note_sampling(const struct sides *sides, struct committer *committer,
 			  const struct sampling *sampling)
 {
@@ -59,15 +65,52 @@ static void note_sampling(const struct sides *sides, struct committer *committer
 	committer_meta(committer, "perf_event_paranoid", xasprintf("%d", facts.paranoid));
 }
 
-static void say_lowered(const struct sides *sides)
+static void say_lowered(const struct sides *sides, const char *lowered)
 {
-	const char *lowered = sampler_facts(sides->sampler).lowered;
 	struct error error = ERROR_INIT;
 
 	if (!lowered)
 		return;
 	error_set(&error, ERR_UNSUPPORTED, "%s", lowered);
 	sides_say(sides, &error);
+}
+
+/* Says why this and not what was asked for; the hint says what lifts that. */
+static void say_substitution(const struct sides *sides)
+{
+	struct error said = ERROR_INIT;
+
+	error_set(&said, ERR_REFUSED, "%s", stopper_reason(sides->stopper));
+	error_hint(&said, "%s", sides->perf_refused.hint);
+	sides_say(sides, &said);
+}
+
+/* The last rung. */
+static void open_stopper(struct sides *sides, const struct sides_target *target)
+{
+	struct stopper_config stopper = {
+		.events = target->events,
+		.refused = sides->perf_refused.message,
+		.attach = target->attach->nr ? target->attach : NULL,
+		.sampling = choose_sampling(sides->config),
+		.shim = sides->config->shim,
+		.aggregate = sides->aggregate,
+	};
+	struct error error = ERROR_INIT;
+
+	sides->perf_refused = sides->cpu_refused;
+	stopper.sampling.frequency_hz = sides->config->frequency_hz;
+	if (!is_refusal(&sides->cpu_refused) ||
+	    stopper_open(&sides->stopper, &stopper, target->pid, &error) < 0) {
+		sides->run->cpu_reason = sides->cpu_refused.message;
+		return;
+	}
+	sides->cpu_refused = (struct error)ERROR_INIT;
+	sides->run->cpu_on = true;
+	sides->run->cpu_reason = stopper_reason(sides->stopper);
+	tell_substitution(sides);
+	say_substitution(sides);
+	say_lowered(sides, stopper_lowered(sides->stopper));
 }
 
 void sides_open_cpu(struct sides *sides, const struct sides_target *target)
@@ -86,7 +129,7 @@ void sides_open_cpu(struct sides *sides, const struct sides_target *target)
 		return;
 	}
 	if (sampler_open(&sides->sampler, &sampler, target->pid, &sides->cpu_refused) < 0) {
-		sides->run->cpu_reason = sides->cpu_refused.message;
+		open_stopper(sides, target);
 		return;
 	}
 	sides->run->cpu_on = true;
@@ -94,7 +137,7 @@ void sides_open_cpu(struct sides *sides, const struct sides_target *target)
 	sides->run->user_only = sampler_user_only(sides->sampler);
 	tell_substitution(sides);
 	note_sampling(sides, target->committer, &sampler.sampling);
-	say_lowered(sides);
+	say_lowered(sides, sampler_facts(sides->sampler).lowered);
 }
 
 /* Why the shim cannot be preloaded; NULL: it can. */
@@ -194,7 +237,7 @@ int sides_judge(const struct sides *sides, struct error *err)
 	bool cpu_refused = sides->cpu_refused.code, heap_refused = sides->heap_refused.code;
 	struct error said;
 
-	if (heap_refused && !sides->sampler && !cpu_refused)
+	if (heap_refused && !sides_has_cpu(sides) && !cpu_refused)
 		return refuse(&sides->heap_refused, no_heap, err);
 	if (heap_refused && config->heap == RECORD_REQUIRED)
 		return refuse(&sides->heap_refused, no_heap, err);
@@ -221,24 +264,46 @@ int sides_start(struct sides *sides, struct images *images, struct processes *pr
 	sides->images = images;
 	if (sides->sampler)
 		ret = sampler_start(sides->sampler, processes, (int64_t)start_ns, err);
+	if (sides->stopper)
+		stopper_start(sides->stopper, processes, (int64_t)start_ns);
 	if (ret >= 0 && sides->collector)
 		ret = heap_collector_start(sides->collector, start_ns, err);
 	return ret;
 }
 
-void sides_watch_memory(struct sides *sides, uint64_t start_ns)
+static void run_stopper(const struct sides *sides)
 {
 	struct error error = ERROR_INIT;
 
+	if (!sides->stopper || stopper_run(sides->stopper, &error) >= 0)
+		return;
+	error_prefix(&error, "no CPU samples");
+	sides_say(sides, &error);
+}
+
+void sides_watch(struct sides *sides, uint64_t start_ns)
+{
+	struct error error = ERROR_INIT;
+
+	run_stopper(sides);
 	if (memory_start(&sides->memory, sides->aggregate, sides->images, start_ns, &error) >= 0)
 		return;
 	error_prefix(&error, "no memory over time");
 	sides_say(sides, &error);
 }
 
+void sides_begin(struct sides *sides)
+{
+	if (sides->sampler)
+		sampler_begin(sides->sampler);
+	if (sides->stopper)
+		stopper_begin(sides->stopper);
+}
+
 void sides_stop(struct sides *sides)
 {
 	sampler_finish(sides->sampler);
+	stopper_finish(sides->stopper);
 	if (sides->collector)
 		heap_collector_finish(sides->collector, NULL);
 	memory_finish(sides->memory);
@@ -250,4 +315,24 @@ void sides_release(struct sides *sides)
 	heap_collector_free(sides->collector);
 	sampler_finish(sides->sampler);
 	sampler_close(sides->sampler);
+	stopper_finish(sides->stopper);
+	stopper_close(sides->stopper);
+}
+
+bool sides_has_cpu(const struct sides *sides)
+{
+	return sides->sampler || sides->stopper;
+}
+
+int sides_module_fd(const struct sides *sides, uint32_t profile_module)
+{
+	int fd = -1;
+
+	if (sides->sampler)
+		fd = sampler_module_fd(sides->sampler, profile_module);
+	if (sides->stopper)
+		fd = stopper_module_fd(sides->stopper, profile_module);
+	if (fd < 0 && sides->collector)
+		fd = heap_collector_module_fd(sides->collector, profile_module);
+	return fd;
 }

@@ -10,7 +10,7 @@
  *	if (sides_judge(&sides, &err) < 0)
  *		do_not_run_it(&err);
  *	sides_start(&sides, processes, start_ns, &err);
- *	sides_watch_memory(&sides, start_ns);	// it runs
+ *	sides_watch(&sides, start_ns);		// it runs
  *	sides_stop(&sides);
  *	sides_release(&sides);			// files of modules are open until here
  *
@@ -33,6 +33,7 @@
 #include "record/processes.h"
 #include "record/record.h"
 #include "record/sampler.h"
+#include "record/stopper.h"
 #include "record/target/attach.h"
 #include "record/target/environment.h"
 
@@ -42,10 +43,12 @@ struct sides {
 	struct profile_run *run; /* gets what each side is, or why it is not */
 
 	struct images *images;		  /* while they run */
-	struct sampler *sampler;	  /* NULL: no CPU side */
+	struct sampler *sampler;	  /* NULL: perf is refused */
+	struct stopper *stopper;	  /* instead; NULL as well: no CPU side */
 	struct heap_collector *collector; /* NULL: no heap side */
 	struct memory *memory;
 	struct error cpu_refused, heap_refused; /* why a side is missing */
+	struct error perf_refused;		/* why the stopper is there */
 };
 
 struct sides_target {
@@ -65,11 +68,17 @@ int sides_judge(const struct sides *sides, struct error *err);
 int sides_start(struct sides *sides, struct images *images, struct processes *processes,
 		uint64_t start_ns, struct error *err);
 /* Once the program is what is in the process, not a copy of us. */
-void sides_watch_memory(struct sides *sides, uint64_t start_ns);
+void sides_watch(struct sides *sides, uint64_t start_ns);
+/* The delay is over. */
+void sides_begin(struct sides *sides);
 
 /* Takes what is there and ends the threads.  May be called again. */
 void sides_stop(struct sides *sides);
 void sides_release(struct sides *sides);
+
+bool sides_has_cpu(const struct sides *sides);
+/* See record_module_fd(). */
+int sides_module_fd(const struct sides *sides, uint32_t profile_module);
 
 /* What the user should know at once. */
 void sides_say(const struct sides *sides, const struct error *error);

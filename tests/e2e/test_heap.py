@@ -160,8 +160,8 @@ def test_the_peak_of_the_tree_is_that_of_the_sum(record, programs):
 
 
 def test_the_heap_side_works_without_any_perf(runner, programs, tmp_path):
-    """What the seccomp filter of a container leaves."""
-    result = runner.run(programs / "noperf", 1, runner.cprof, "record", "-o", "p", "--",
+    """What the seccomp filter of an old container leaves."""
+    result = runner.run(programs / "noperf", "-p", 1, runner.cprof, "record", "-o", "p", "--",
                         programs / "heap_chain", "keep=10")
     assert result.returncode == 0, result.stderr
     report = json.loads(runner.cprof_run("report", "--json", "p").stdout)

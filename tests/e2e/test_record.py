@@ -246,8 +246,8 @@ def test_an_ordinary_user_samples_user_code(nobody, programs):
 
 
 @pytest.mark.parametrize("error", [1, 38])
-def test_with_perf_refused_the_heap_half_works(runner, cprof, programs, error):
-    result = runner.run(programs / "noperf", error, cprof, "record", programs / "burn", 100)
+def test_with_perf_and_ptrace_refused_the_heap_half_works(runner, cprof, programs, error):
+    result = runner.run(programs / "noperf", "-p", error, cprof, "record", programs / "burn", 100)
     assert result.returncode == 3 and result.stdout == "done\n"
     assert "no CPU samples" in result.stderr and "seccomp" in result.stderr
     report = runner.cprof_run("report", "--json")
@@ -258,14 +258,14 @@ def test_with_perf_refused_the_heap_half_works(runner, cprof, programs, error):
 
 @pytest.mark.parametrize("error", [1, 38])
 def test_an_explicitly_asked_cpu_side_must_be_there(runner, cprof, programs, error):
-    result = runner.run(programs / "noperf", error, cprof, "record", "--cpu=on", "touch", "ran")
+    result = runner.run(programs / "noperf", "-p", error, cprof, "record", "--cpu=on", "touch", "ran")
     assert result.returncode == 125
     assert "seccomp" in result.stderr
     assert not (runner.folder / "ran").exists()
 
 
 def test_with_nothing_to_record_the_program_does_not_run(runner, cprof, programs):
-    result = runner.run(programs / "noperf", 1, cprof, "record", "--heap=off", "touch", "ran")
+    result = runner.run(programs / "noperf", "-p", 1, cprof, "record", "--heap=off", "touch", "ran")
     assert result.returncode == 125
     assert not (runner.folder / "ran").exists()
 

@@ -1,32 +1,38 @@
 // SPDX-License-Identifier: MIT
 /*
- * noperf ERRNO PROGRAM [ARG...]: runs the program with perf_event_open refused by a seccomp filter
- * with that errno (1: as Docker does; 38: as older sandboxes do).
+ * noperf [-p] ERRNO PROGRAM [ARG...]: runs the program with perf_event_open refused by a seccomp
+ * filter with that errno (1: as Docker does; 38: as older sandboxes do); with -p ptrace as well.
  */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 int main(int argc, char **argv)
 {
-	unsigned int reply = argc > 2 ? (unsigned int)atoi(argv[1]) : 0;
+	bool ptrace_too = argc > 1 && !strcmp(argv[1], "-p");
+	char **arguments = argv + 1 + ptrace_too;
+	unsigned int reply = argc > 2 + ptrace_too ? (unsigned int)atoi(arguments[0]) : 0;
 	struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+			 ptrace_too ? SYS_ptrace : SYS_perf_event_open, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (reply & SECCOMP_RET_DATA)),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
 
 	if (!reply) {
-		fprintf(stderr, "usage: noperf ERRNO PROGRAM [ARG...]\n");
+		fprintf(stderr, "usage: noperf [-p] ERRNO PROGRAM [ARG...]\n");
 		return 2;
 	}
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
@@ -34,7 +40,7 @@ int main(int argc, char **argv)
 		perror("seccomp");
 		return 2;
 	}
-	execvp(argv[2], argv + 2);
-	perror(argv[2]);
+	execvp(arguments[1], arguments + 1);
+	perror(arguments[1]);
 	return 2;
 }

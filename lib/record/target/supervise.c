@@ -62,7 +62,8 @@ static int stopped_by(pid_t pid, int flag)
 {
 	siginfo_t info = { 0 };
 
-	if (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG | flag) < 0 || info.si_pid != pid)
+	if (waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG | flag) < 0 || info.si_pid != pid ||
+	    info.si_code != CLD_STOPPED)
 		return 0;
 	return info.si_status;
 }
@@ -95,7 +96,7 @@ static void follow_stop(pid_t pid)
 	if (!stopped_by(pid, WNOWAIT))
 		return;
 	usleep(job_moment_us);
-	signal = stopped_by(pid, 0);
+	signal = stopped_by(pid, WNOWAIT) ? stopped_by(pid, 0) : 0;
 	if (!signal || signal == SIGSTOP || getpgid(pid) != getpgrp())
 		return;
 	log_debug(LOG_TARGET, "stopping like the program, by %s", strsignal(signal));
@@ -104,9 +105,19 @@ static void follow_stop(pid_t pid)
 	kill(pid, SIGCONT);
 }
 
+/* Without taking away the stops of a thread of ours that traces it (record/stops). */
+static bool is_over(pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) &&
+	       info.si_pid == pid && info.si_code != CLD_TRAPPED;
+}
+
 static bool has_ended(struct supervisor *supervisor, pid_t pid)
 {
-	if (wait4(pid, &supervisor->wait_status, WNOHANG, &supervisor->usage) == pid) {
+	if (is_over(pid) &&
+	    wait4(pid, &supervisor->wait_status, WNOHANG, &supervisor->usage) == pid) {
 		supervisor->ended_ns = clock_now_ns();
 		if (WIFSIGNALED(supervisor->wait_status))
 			terminal_modes_restore(&supervisor->modes);

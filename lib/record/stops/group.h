@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * group - a process and its threads, looked at again and again for those that use CPU time.
+ *
+ *	struct group *group = group_new(pid);
+ *
+ *	switch (group_look(group)) {
+ *	case GROUP_ENDED:	group_free(group); break;
+ *	case GROUP_IDLE:	break;			// no thread has run since the last look
+ *	case GROUP_BUSY:	group_list(group);	// threads that are new are at the end
+ *	}
+ *
+ * A process at rest costs a system call, however many threads it has.
+ */
+#ifndef RECORD_STOPS_GROUP_H
+#define RECORD_STOPS_GROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "record/stops/task.h"
+
+struct group_thread {
+	struct task task;
+	struct group *group;
+	char name[64];	     /* as it was last seen; "": not yet */
+	uint64_t seen_ns;    /* CPU time at the last look */
+	uint64_t charged_ns; /* of which so much was charged to samples */
+	bool is_new;	     /* it has not been charged anything yet, and started while we looked */
+};
+
+struct group {
+	pid_t pid;
+	uint64_t program;      /* see task.h; 0: not looked at yet */
+	uint64_t mapped_ns;    /* when its mappings were read; 0: not yet */
+	uint64_t fruitless_ns; /* when that told nothing new */
+	struct group_threads {
+		struct group_thread **at;
+		size_t nr, room;
+	} threads;
+	unsigned long nr_listed; /* links of the folder when it was listed; 0: list again */
+	/* ... and what only group.c looks at. */
+	clockid_t clock;
+	uint64_t used_ns;
+	unsigned int looks;
+};
+
+enum group_state {
+	GROUP_ENDED,
+	GROUP_IDLE,
+	GROUP_BUSY,
+};
+
+/* Without threads, until it is listed. */
+struct group *group_new(pid_t pid);
+void group_free(struct group *group);
+
+enum group_state group_look(struct group *group);
+
+/* Adds threads that are not known yet, when their number says that there may be some.  -EMFILE:
+ * too many files are open to look at all of them. */
+int group_list(struct group *group);
+/* It is freed. */
+void group_remove(struct group *group, struct group_thread *thread);
+
+#endif
