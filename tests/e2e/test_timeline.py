@@ -136,6 +136,13 @@ def test_the_text_shows_bars_within_the_width_and_where_the_peak_is(wave):
             assert re.search(r"^HEAP .*^ALLOC .*^RSS .*^CPU ", text, re.MULTILINE | re.DOTALL)
 
 
+def test_the_summary_and_the_timeline_tell_one_time_on_cpu(record, programs, need):
+    need.perf()
+    profile = record(programs / "bench_alloc", 200000)
+    said = [re.search(r"CPU +(.* on CPU)", profile.text(view)).group(1) for view in ("summary", "timeline")]
+    assert said[0] == said[1]
+
+
 def test_the_view_has_the_samples_too(record, programs, need):
     need.perf()
     profile = record(programs / "burn", 300, status=3)

@@ -152,6 +152,22 @@ Test(report_cpu, what_cprof_does_is_in_no_share)
 	release(&f, toy);
 }
 
+Test(report_cpu, what_cprof_does_is_in_no_time_on_cpu)
+{
+	struct toy *toy = toy_new();
+	struct fixture f;
+
+	toy_event(toy, "cpu-clock", "ns")->value = 8e8;
+	toy_module_kind(toy, "libcprof-heap.so", PROFILE_MODULE_SELF);
+	toy_sample(toy, toy_stack(toy, "main", "libcprof-heap.so:malloc", NULL), "cpu-clock", 25,
+		   1000000);
+	toy_sample(toy, toy_stack(toy, "main", NULL), "cpu-clock", 75, 1000000);
+	f = analyze(toy, &everything, false);
+
+	near(f.cpu.seconds.value, 0.6);
+	release(&f, toy);
+}
+
 Test(report_cpu, rates_come_from_each_events_own_samples)
 {
 	struct toy *toy = toy_new();

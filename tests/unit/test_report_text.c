@@ -115,7 +115,7 @@ Test(report_text, the_summary_shows_both_sides_on_a_page)
 		"./app --size 3\n"
 		"exit 0 · 4.21 s · 2 threads · cycles 997 Hz · 8,074 samples, 0 lost\n"
 		"\n"
-		"CPU   4.10 s on CPU · 13.2 G cycles · 18.9 G instructions · IPC 1.43\n"
+		"CPU   3.94 s on CPU · 13.2 G cycles · 18.9 G instructions · IPC 1.43\n"
 		"      branch misses 2.30 /1k instr (0.8 %) · cache misses 0.64 /1k instr\n"
 		" #    self  ± %   total   IPC  br/1k  $/1k  function                module\n"
 		"1   50.8 %  1.1  50.8 %  1.95   0.05     -  matmul_kernel           app\n"
@@ -237,7 +237,7 @@ Test(report_text, the_brief_summary_is_short_and_has_both_sides)
 	static const char expected[] =
 		"./app --size 3\n"
 		"exit 0 · 4.21 s · 2 threads · cycles 997 Hz · 8,074 samples, 0 lost\n"
-		"CPU   4.10 s on CPU · 13.2 G cycles · 18.9 G instructions · IPC 1.43\n"
+		"CPU   3.94 s on CPU · 13.2 G cycles · 18.9 G instructions · IPC 1.43\n"
 		"      branch misses 2.30 /1k instr (0.8 %) · cache misses 0.64 /1k instr\n"
 		" #    self  ± %   total   IPC  br/1k  $/1k  function                module\n"
 		"1   50.8 %  1.1  50.8 %  1.95   0.05     -  matmul_kernel           app\n"

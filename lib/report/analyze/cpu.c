@@ -201,6 +201,7 @@ static void find_rates(struct work *w)
 	}
 }
 
+/* What a clock counted is cprof's time inside the program, too. */
 static void find_seconds(struct work *w)
 {
 	static const char *const clocks[] = { "task-clock", "cpu-clock" };
@@ -212,7 +213,8 @@ static void find_seconds(struct work *w)
 		const struct cpu_counter *clock = cpu_counter(w->cpu, clocks[i]);
 
 		if (clock && !clock->value.absent && clock->unit && !strcmp(clock->unit, "ns")) {
-			w->cpu->seconds = FIGURE(clock->value.value / 1e9);
+			w->cpu->seconds =
+				FIGURE(clock->value.value / 1e9 * (1 - w->cpu->overhead_share));
 			break;
 		}
 	}

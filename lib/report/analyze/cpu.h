@@ -62,7 +62,7 @@ struct cpu {
 	struct rows counters; /* of struct cpu_counter */
 
 	uint64_t samples, lost, truncated; /* lost: samples only */
-	struct figure seconds;		   /* on CPU */
+	struct figure seconds;		   /* on CPU, without the overhead */
 	struct figure ipc, branch_mpki, cache_mpki;
 	struct rows functions;	   /* of struct cpu_function, most self first */
 	size_t nr_sampled;	   /* functions with samples in self */
