@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "base/suggest.h"
 #include "base/units.h"
 #include "base/vec.h"
@@ -82,15 +83,13 @@ const struct argp_child options_common[] = { { &options_common_argp, 0, NULL, 0 
 static void reject_domains(const char *domains)
 {
 	struct error err = ERROR_INIT;
-	char list[256] = "all";
+	struct strbuf list = { 0 };
 
-	for (int i = 0; i < LOG_NR_DOMAINS; i++) {
-		size_t length = strlen(list);
-
-		snprintf(list + length, sizeof(list) - length, ", %s", log_domain_name(i));
-	}
+	strbuf_add(&list, "all");
+	for (int i = 0; i < LOG_NR_DOMAINS; i++)
+		strbuf_add_item(&list, ", ", log_domain_name(i));
 	error_set(&err, ERR_USAGE, "--debug: no such domain in '%s'", domains);
-	error_hint(&err, "known are: %s", list);
+	error_hint(&err, "known are: %s", list.at);
 	exit(fail(&err));
 }
 
@@ -167,18 +166,14 @@ static void reject_choice(struct argp_state *state, const char *option, const ch
 			  const char *const *choices)
 {
 	const char *meant = suggest(value, choices);
-	char list[512] = "";
+	struct strbuf list = { 0 };
 
 	if (meant)
 		argp_error(state, "%s: '%s' is not known; did you mean '%s'?", option, value,
 			   meant);
-	for (; *choices; choices++) {
-		size_t length = strlen(list);
-
-		snprintf(list + length, sizeof(list) - length, "%s%s", length ? ", " : "",
-			 *choices);
-	}
-	argp_error(state, "%s: '%s' is none of: %s", option, value, list);
+	for (; *choices; choices++)
+		strbuf_add_item(&list, ", ", *choices);
+	argp_error(state, "%s: '%s' is none of: %s", option, value, list.at);
 }
 
 int option_choice(struct argp_state *state, const char *option, const char *value,

@@ -9,6 +9,7 @@
 #include <sys/auxv.h>
 
 #include "base/alloc.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/filter.h"
@@ -205,15 +206,11 @@ static char *find_shim(void)
 /* The options as they were given, for whoever reads the profile later. */
 static char *join_options(char **argv, char *const *end)
 {
-	char *joined = xstrdup("");
+	struct strbuf joined = { 0 };
 
-	for (char **option = argv + 1; option < (char **)end; option++) {
-		char *longer = xasprintf("%s%s%s", joined, *joined ? " " : "", *option);
-
-		free(joined);
-		joined = longer;
-	}
-	return joined;
+	for (char *const *option = argv + 1; option < end; option++)
+		strbuf_add_item(&joined, " ", *option);
+	return strbuf_take(&joined);
 }
 
 static void print_message(void *context, const char *message, const char *hint)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/strbuf.h"
 #include "base/suggest.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
@@ -183,25 +184,25 @@ static bool may_be_file(const char *word)
 	return strpbrk(word, "./") || !access(word, F_OK);
 }
 
-static void list_views(char *list, size_t size)
+static int hint_at_views(struct error *err)
 {
-	size_t used = 0;
+	struct strbuf list = { 0 };
+	int ret;
 
-	for (const char *const *name = report_view_names(); *name && used < size; name++)
-		used += (size_t)snprintf(list + used, size - used, "%s%s", used ? ", " : "", *name);
+	for (const char *const *name = report_view_names(); *name; name++)
+		strbuf_add_item(&list, ", ", *name);
+	ret = error_hint(err, "views are: %s", list.at);
+	free(list.at);
+	return ret;
 }
 
 static int unknown_view(const char *word, bool or_file, struct error *err)
 {
 	const char *meant = suggest(word, report_view_names());
-	char list[256];
 
 	error_set(err, ERR_USAGE, "'%s' is %s", word,
 		  or_file ? "neither a view nor a file" : "not a view");
-	if (meant)
-		return error_hint(err, "did you mean '%s'?", meant);
-	list_views(list, sizeof(list));
-	return error_hint(err, "views are: %s", list);
+	return meant ? error_hint(err, "did you mean '%s'?", meant) : hint_at_views(err);
 }
 
 static int assign_operands(struct arguments *arguments, struct error *err)

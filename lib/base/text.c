@@ -7,13 +7,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/strbuf.h"
 #include "base/utf8.h"
-#include "base/vec.h"
-
-struct bytes {
-	char *at;
-	size_t nr, room;
-};
 
 #define REPLACEMENT "\xef\xbf\xbd"
 #define ELLIPSIS "\xe2\x80\xa6"
@@ -28,40 +23,20 @@ static uint32_t code_point(const unsigned char *at, size_t length)
 	return point;
 }
 
-static void append(struct bytes *out, const void *from, size_t length)
-{
-	if (!length)
-		return;
-	vec_reserve(out, out->nr + length);
-	memcpy(out->at + out->nr, from, length);
-	out->nr += length;
-}
-
-static void append_text(struct bytes *out, const char *text)
-{
-	append(out, text, strlen(text));
-}
-
-static char *finish(struct bytes *out)
-{
-	vec_push(out, '\0');
-	return out->at;
-}
-
 char *text_utf8(const char *text)
 {
-	struct bytes out = { 0 };
+	struct strbuf out = { 0 };
 	size_t length;
 
 	for (const unsigned char *at = (const unsigned char *)text; *at;
 	     at += length ? length : 1) {
 		length = utf8_length((const char *)at);
 		if (length)
-			append(&out, at, length);
+			strbuf_add_bytes(&out, (const char *)at, length);
 		else
-			append_text(&out, REPLACEMENT);
+			strbuf_add(&out, REPLACEMENT);
 	}
-	return finish(&out);
+	return strbuf_take(&out);
 }
 
 /* C1 controls, line separators, what reorders text, what is invisible. */
@@ -72,34 +47,34 @@ static bool misleads(uint32_t point)
 	       (point >= 0x2060 && point <= 0x206f) || point == 0xfeff;
 }
 
-static void append_control(struct bytes *out, unsigned char byte)
+static void append_control(struct strbuf *out, unsigned char byte)
 {
 	char spelled[8];
 
 	if (byte == '\n')
-		append_text(out, "\\n");
+		strbuf_add(out, "\\n");
 	else if (byte == '\t')
-		append_text(out, "\\t");
+		strbuf_add(out, "\\t");
 	else if (snprintf(spelled, sizeof(spelled), "\\x%02x", byte) > 0)
-		append_text(out, spelled);
+		strbuf_add(out, spelled);
 }
 
 char *text_clean(const char *text)
 {
-	struct bytes out = { 0 };
+	struct strbuf out = { 0 };
 	size_t length;
 
 	for (const unsigned char *at = (const unsigned char *)text; *at;
 	     at += length ? length : 1) {
 		length = utf8_length((const char *)at);
 		if (!length || misleads(code_point(at, length)))
-			append_text(&out, REPLACEMENT);
+			strbuf_add(&out, REPLACEMENT);
 		else if (*at < 0x20 || *at == 0x7f)
 			append_control(&out, *at);
 		else
-			append(&out, at, length);
+			strbuf_add_bytes(&out, (const char *)at, length);
 	}
-	return finish(&out);
+	return strbuf_take(&out);
 }
 
 /* Combining marks take no column, East Asian wide characters and emoji two. */
@@ -165,20 +140,20 @@ static const char *ascii_sign(const char *at, size_t *length)
 
 char *text_ascii(const char *text)
 {
-	struct bytes out = { 0 };
+	struct strbuf out = { 0 };
 	size_t length;
 
 	for (const char *at = text; *at; at += length) {
 		const char *sign = ascii_sign(at, &length);
 
 		if (sign) {
-			append_text(&out, sign);
+			strbuf_add(&out, sign);
 			continue;
 		}
 		for (size_t nr = width_at((const unsigned char *)at, &length); nr; nr--)
-			vec_push(&out, (unsigned char)*at < 0x80 ? *at : '?');
+			strbuf_add_bytes(&out, (unsigned char)*at < 0x80 ? at : "?", 1);
 	}
-	return finish(&out);
+	return strbuf_take(&out);
 }
 
 /* Up to where text has at most `most` columns, and where it has at least `least`. */
@@ -208,7 +183,7 @@ static const char *after(const char *text, size_t least)
 char *text_clip(const char *text, size_t width)
 {
 	size_t whole = text_width(text);
-	struct bytes out = { 0 };
+	struct strbuf out = { 0 };
 	size_t tail;
 
 	if (whole <= width)
@@ -217,8 +192,8 @@ char *text_clip(const char *text, size_t width)
 		return xstrdup("");
 
 	tail = (width - 1) / 2;
-	append(&out, text, (size_t)(before(text, width - 1 - tail) - text));
-	append_text(&out, ELLIPSIS);
-	append_text(&out, after(text, whole - tail));
-	return finish(&out);
+	strbuf_add_bytes(&out, text, (size_t)(before(text, width - 1 - tail) - text));
+	strbuf_add(&out, ELLIPSIS);
+	strbuf_add(&out, after(text, whole - tail));
+	return strbuf_take(&out);
 }

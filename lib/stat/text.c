@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/strbuf.h"
 #include "base/text.h"
 #include "stat/text_comparison.h"
 #include "stat/values.h"
@@ -136,20 +137,21 @@ static void print_reason(const struct stat_result *result, const struct stat_com
 			 size_t first, FILE *out)
 {
 	const char *reason = command->events[first].reason;
-	char list[2048];
-	int length = snprintf(list, sizeof(list), "%s",
-			      command->events[first].value.nr ? "stand-in:" : "not counted:");
+	struct strbuf list = { 0 };
 
+	strbuf_add(&list, command->events[first].value.nr ? "stand-in: " : "not counted: ");
 	for (size_t i = first; i < result->nr_events; i++) {
 		const struct stat_event *event = &command->events[i];
 
-		if (event->reason && !strcmp(event->reason, reason) && length < (int)sizeof(list))
-			length += snprintf(list + length, sizeof(list) - (size_t)length, "%s %s",
-					   i > first ? "," : "", event->name);
+		if (!event->reason || strcmp(event->reason, reason) != 0)
+			continue;
+		strbuf_add(&list, i > first ? ", " : "");
+		strbuf_add(&list, event->name);
 	}
 	fputc('\n', out);
-	wrap_print(list, 2, out);
+	wrap_print(list.at, 2, out);
 	wrap_print(reason, 6, out);
+	free(list.at);
 }
 
 static void print_signal(int number, FILE *out)

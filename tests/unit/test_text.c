@@ -6,6 +6,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "base/strbuf.h"
+
 #define same(made, expected)                           \
 	do {                                           \
 		char *made_ = (made);                  \
@@ -80,4 +82,19 @@ Test(text, in_ascii_is_as_wide_and_shows_our_signs_by_others)
 	same(text_ascii("Gr\xc3\xbc\xc3\x9f \xe6\xbc\xa2"), "Gr?? ??");
 	same(text_ascii("u\xcc\x88"), "u");
 	same(text_ascii("cut \xe2\x80"), "cut ??");
+}
+
+Test(strbuf, grows_and_is_given_away)
+{
+	struct strbuf buf = { 0 };
+
+	same(strbuf_take(&buf), "");
+	strbuf_add_item(&buf, ", ", "a");
+	strbuf_add_item(&buf, ", ", "b");
+	strbuf_add(&buf, ": ");
+	strbuf_add_bytes(&buf, "clear", 1);
+	cr_expect(eq(str, buf.at, "a, b: c"));
+	cr_expect(eq(sz, buf.nr, 7));
+	same(strbuf_take(&buf), "a, b: c");
+	same(strbuf_take(&buf), "");
 }

@@ -2,13 +2,13 @@
 #include "report/load/select.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/intern.h"
 #include "base/map.h"
+#include "base/strbuf.h"
 #include "base/text.h"
 
 static bool wanted_thread(const struct profile *profile, const struct profile_thread *thread,
@@ -91,14 +91,15 @@ static bool is_empty(const struct selection *selection, const struct profile *pr
 	return true;
 }
 
-/* The names of threads, each once, safe to print. */
-static void list_names(const struct profile *profile, char *list, size_t size)
+enum { NAMES_MAX = 512 };
+
+/* The names of threads, each once, as far as there is room for a hint. */
+static char *list_names(const struct profile *profile)
 {
 	struct map seen = { 0 };
 	struct intern names = { 0 };
-	size_t used = 0;
+	struct strbuf list = { 0 };
 
-	*list = '\0';
 	for (size_t i = 0; i < profile->nr_threads; i++) {
 		const char *name = profile->threads[i].name;
 		char *clean = name ? text_clean(name) : NULL;
@@ -106,31 +107,29 @@ static void list_names(const struct profile *profile, char *list, size_t size)
 
 		if (clean)
 			map_add(&seen, intern_add(&names, clean), &added);
-		if (added && used + strlen(clean) + 3 < size)
-			used += (size_t)snprintf(list + used, size - used, "%s%s", used ? ", " : "",
-						 clean);
+		if (added && list.nr + strlen(clean) < NAMES_MAX)
+			strbuf_add_item(&list, ", ", clean);
 		free(clean);
 	}
 	intern_release(&names);
 	map_release(&seen);
+	return strbuf_take(&list);
 }
 
 static int complain(const struct profile *profile, const struct select_options *options,
 		    struct error *err)
 {
-	char names[512];
+	char *names;
 
-	if (options->comm)
-		error_set(err, -ENOENT, "the profile has no thread with the name '%.200s'",
-			  options->comm);
-	else
+	if (!options->comm) {
 		error_set(err, -ENOENT, "the profile has no thread with this pid or tid");
-	if (!options->comm)
-		return error_hint(err, "`cprof report threads` shows those that there are"),
-		       -ENOENT;
-	list_names(profile, names, sizeof(names));
+		return error_hint(err, "`cprof report threads` shows those that there are");
+	}
+	error_set(err, -ENOENT, "the profile has no thread with the name '%.200s'", options->comm);
+	names = list_names(profile);
 	if (*names)
 		error_hint(err, "there are: %s", names);
+	free(names);
 	return -ENOENT;
 }
 

@@ -8,33 +8,10 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/strbuf.h"
 #include "base/text.h"
-#include "base/vec.h"
 
 #define ELLIPSIS "\xe2\x80\xa6"
-
-struct string {
-	char *at;
-	size_t nr, room;
-};
-
-static void append(struct string *string, const char *text, size_t length)
-{
-	vec_reserve(string, string->nr + length + 1);
-	memcpy(string->at + string->nr, text, length);
-	string->nr += length;
-	string->at[string->nr] = '\0';
-}
-
-static void append_text(struct string *string, const char *text)
-{
-	append(string, text, strlen(text));
-}
-
-static char *take(struct string *string)
-{
-	return string->at ?: xstrdup("");
-}
 
 /* --- one name --- */
 
@@ -72,7 +49,7 @@ static const char *past_close(const char *at, char open, char close)
 /* Template arguments become "<…>". */
 static char *without_template_arguments(const char *name)
 {
-	struct string out = { 0 };
+	struct strbuf out = { 0 };
 	const char *at = name;
 
 	while (*at) {
@@ -80,13 +57,13 @@ static char *without_template_arguments(const char *name)
 			*at == '<' && opens_arguments(name, at) ? past_close(at, '<', '>') : NULL;
 
 		if (end && end - at > 5) {
-			append_text(&out, "<" ELLIPSIS ">");
+			strbuf_add(&out, "<" ELLIPSIS ">");
 			at = end;
 		} else {
-			append(&out, at++, 1);
+			strbuf_add_bytes(&out, at++, 1);
 		}
 	}
-	return take(&out);
+	return strbuf_take(&out);
 }
 
 static bool may_follow_arguments(const char *rest)
@@ -179,18 +156,18 @@ char *name_brief(const char *name)
 /* The names of inner innermost frames and of outer outermost ones. */
 static char *join(char *const *names, size_t nr, size_t inner, size_t outer)
 {
-	struct string out = { 0 };
+	struct strbuf out = { 0 };
 
 	for (size_t i = 0; i < nr; i++) {
 		if (i >= inner && i < nr - outer) {
-			append_text(&out, " < " ELLIPSIS);
+			strbuf_add(&out, " < " ELLIPSIS);
 			i = nr - outer - 1;
 			continue;
 		}
-		append_text(&out, i ? " < " : "");
-		append_text(&out, names[i]);
+		strbuf_add(&out, i ? " < " : "");
+		strbuf_add(&out, names[i]);
 	}
-	return take(&out);
+	return strbuf_take(&out);
 }
 
 /* As many innermost frames as fit, with the outermost one if that fits, too; *shown of them. */
@@ -323,30 +300,30 @@ static bool needs_quotes(const char *argument)
 	return !*argument || strpbrk(argument, " \t\n'\"\\$*?;&|<>(){}[]`#~!");
 }
 
-static void append_quoted(struct string *out, const char *argument)
+static void append_quoted(struct strbuf *out, const char *argument)
 {
-	append_text(out, "'");
+	strbuf_add(out, "'");
 	for (; *argument; argument++)
 		if (*argument == '\'')
-			append_text(out, "'\\''");
+			strbuf_add(out, "'\\''");
 		else
-			append(out, argument, 1);
-	append_text(out, "'");
+			strbuf_add_bytes(out, argument, 1);
+	strbuf_add(out, "'");
 }
 
 char *command_fit(const struct texts *command, size_t width)
 {
-	struct string out = { 0 };
+	struct strbuf out = { 0 };
 	char *joined, *clean, *fitting;
 
 	for (size_t i = 0; i < command->nr; i++) {
-		append_text(&out, i ? " " : "");
+		strbuf_add(&out, i ? " " : "");
 		if (needs_quotes(command->at[i]))
 			append_quoted(&out, command->at[i]);
 		else
-			append_text(&out, command->at[i]);
+			strbuf_add(&out, command->at[i]);
 	}
-	joined = take(&out);
+	joined = strbuf_take(&out);
 	clean = text_clean(joined);
 	fitting = text_clip(clean, width);
 	free(joined);

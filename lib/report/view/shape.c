@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/strbuf.h"
 #include "base/suggest.h"
 
 /* --- filter --- */
@@ -196,7 +197,7 @@ static void shape_processes(const struct shape *shape, struct analysis *analysis
 static int complain(const struct shape *shape, const struct view *view, struct error *err)
 {
 	const char *keys[64], *meant;
-	char list[512] = "";
+	struct strbuf list = { 0 };
 	size_t nr = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(view->tables) && view->tables[i].fields; i++)
@@ -208,8 +209,7 @@ static int complain(const struct shape *shape, const struct view *view, struct e
 			    field->type == FIELD_ROWS)
 				continue;
 			keys[nr++] = field->key;
-			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
-				 *list ? " " : "", field->key);
+			strbuf_add_item(&list, " ", field->key);
 		}
 	keys[nr] = NULL;
 	meant = suggest(shape->sort, keys);
@@ -218,7 +218,8 @@ static int complain(const struct shape *shape, const struct view *view, struct e
 	if (meant)
 		error_hint(err, "did you mean '%s'?", meant);
 	else if (nr)
-		error_hint(err, "it has: %s", list);
+		error_hint(err, "it has: %s", list.at);
+	free(list.at);
 	return ERR_USAGE;
 }
 
