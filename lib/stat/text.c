@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/command.h"
 #include "base/strbuf.h"
-#include "base/text.h"
 #include "stat/text_comparison.h"
 #include "stat/values.h"
 #include "stat/view.h"
@@ -17,6 +17,7 @@ enum {
 	COVERAGE_WIDTH = 8,
 	NAME_WIDTH = 24,
 	TIME_WIDTH = 10,
+	COMMAND_WIDTH = 76,
 };
 
 /* Notes are parts joined by a middle dot. */
@@ -173,20 +174,16 @@ static void print_end(const struct stat_command *command, FILE *out)
 		fprintf(out, "exit %d", command->exit_status);
 }
 
-static void print_words(char *const *words, FILE *out)
+static void print_arguments(char *const *arguments, FILE *out)
 {
-	char *name = text_clean(words[0]);
+	size_t nr = 0;
+	char *line;
 
-	fputs(name, out);
-	free(name);
-	for (char *const *word = words + 1; *word; word++) {
-		char *clean = text_clean(*word);
-		char *shown = text_clip(clean, 30);
-
-		fprintf(out, " %s", shown);
-		free(shown);
-		free(clean);
-	}
+	while (arguments[nr])
+		nr++;
+	line = command_fit((const char *const *)arguments, nr, COMMAND_WIDTH);
+	fputs(line, out);
+	free(line);
 }
 
 static void print_wall_time(const struct stat_command *command, FILE *out)
@@ -210,7 +207,7 @@ static void print_heading(const struct stat_result *result, const struct stat_co
 		text_print_label((size_t)(command - result->commands), out);
 		fputs(": ", out);
 	}
-	print_words(command->arguments, out);
+	print_arguments(command->arguments, out);
 	fputs("\n  ", out);
 	print_end(command, out);
 	print_wall_time(command, out);

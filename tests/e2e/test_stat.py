@@ -144,6 +144,11 @@ def test_text_names_what_is_missing_with_the_reason(run, runner, cprof, programs
     assert max(len(line) for line in result.stderr.splitlines()) <= 80
 
 
+def test_the_command_is_written_as_a_shell_wants_it(run):
+    result = run("stat", "sh", "-c", "exit 0 # it's")
+    assert "sh -c 'exit 0 # it'\\''s'\n" in result.stderr
+
+
 # --- where it is written --------------------------------------------------------------------------
 
 def test_the_table_goes_to_standard_error(run):

@@ -122,12 +122,3 @@ Test(report_names, a_stack_never_exceeds_its_width)
 		free(line);
 	}
 }
-
-Test(report_names, a_command_is_quoted_where_it_must_be)
-{
-	static const char *const words[] = { "./app", "--name=x y", "it's", "", "a\nb" };
-	struct texts command = { words, 5 };
-
-	same(command_fit(&command, 80), "./app '--name=x y' 'it'\\''s' '' 'a\\nb'");
-	same(command_fit(&command, 12), "./app …a\\nb'");
-}

@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "base/command.h"
 #include "base/strbuf.h"
 
 #define same(made, expected)                           \
@@ -97,4 +98,14 @@ Test(strbuf, grows_and_is_given_away)
 	cr_expect(eq(sz, buf.nr, 7));
 	same(strbuf_take(&buf), "a, b: c");
 	same(strbuf_take(&buf), "");
+}
+
+Test(command, is_quoted_where_it_must_be)
+{
+	static const char *const words[] = { "./app", "--name=x y", "it's", "", "a\nb" };
+
+	same(command_fit(words, 5, 80), "./app '--name=x y' 'it'\\''s' '' 'a\\nb'");
+	same(command_fit(words, 5, 12), "./app \xe2\x80\xa6"
+					"a\\nb'");
+	same(command_fit(words, 0, 80), "");
 }

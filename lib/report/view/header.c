@@ -2,9 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/command.h"
 #include "base/units.h"
-#include "report/view/names.h"
 #include "report/view/sections.h"
 
 static void say_end(struct page *page, const struct analysis *a)
@@ -53,7 +52,7 @@ static void say_how(struct page *page, const struct analysis *a)
 /* The command, then how it ran: on one line if that fits. */
 void section_header(struct page *page, const struct analysis *a)
 {
-	char *command = command_fit(&a->command, page->style.width);
+	char *command = command_fit(a->command.at, a->command.nr, page->style.width);
 
 	page_begin(page);
 	page_tinted(page, TINT_BOLD, *command ? command : "(no command)");

@@ -28,7 +28,4 @@ char *name_brief(const char *name);
  */
 char *stack_fit(const struct texts *stack, size_t width);
 
-/* Arguments with spaces between; those that need it are quoted. */
-char *command_fit(const struct texts *command, size_t width);
-
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/command.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "report/view/names.h"
@@ -178,8 +179,9 @@ static char *fitting_cell(const struct table *table, const struct shown *shown, 
 		return name_fit(value.text, shown->width);
 	if (value.kind != VALUE_TEXTS)
 		return text_clip("-", shown->width);
-	return shown->column->kind == COLUMN_STACK ? stack_fit(value.texts, shown->width)
-						   : command_fit(value.texts, shown->width);
+	if (shown->column->kind == COLUMN_STACK)
+		return stack_fit(value.texts, shown->width);
+	return command_fit(value.texts->at, value.texts->nr, shown->width);
 }
 
 static enum tint tint_of(const struct table *table, const struct shown *shown, size_t row)

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/command.h"
 #include "base/units.h"
 #include "base/vec.h"
-#include "report/view/names.h"
 #include "report/view/sections.h"
 #include "report/view/stacks.h"
 
@@ -73,12 +73,11 @@ static void print_top_sites(struct page *page, const struct analysis *a, size_t 
 /* " FILE" as a shell wants it, if it is not the default one.  Free it. */
 static char *file_operand(const struct page *page)
 {
-	const struct texts file = { &page->style.file, 1 };
 	char *quoted, *operand;
 
 	if (!page->style.file)
 		return xstrdup("");
-	quoted = command_fit(&file, page->style.width / 2);
+	quoted = command_fit(&page->style.file, 1, page->style.width / 2);
 	operand = xasprintf(" %s", quoted);
 	free(quoted);
 	return operand;
