@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stat/values.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,16 +30,26 @@ static bool has_unit(double value, const char *unit, struct units_text *text)
 	return true;
 }
 
+/* The mean of a few small counts. */
+static bool has_fraction(double value)
+{
+	return value < 999.5 && value != floor(value);
+}
+
 struct units_text values_text(double value, const char *unit)
 {
 	struct units_text text;
 
-	return has_unit(value, unit, &text) ? text : units_count((uint64_t)(value + 0.5));
+	if (has_unit(value, unit, &text))
+		return text;
+	return has_fraction(value) ? units_ratio(value) : units_count((uint64_t)(value + 0.5));
 }
 
 struct units_text values_short(double value, const char *unit)
 {
 	struct units_text text;
 
-	return has_unit(value, unit, &text) ? text : units_short(value);
+	if (has_unit(value, unit, &text))
+		return text;
+	return has_fraction(value) ? units_ratio(value) : units_short(value);
 }
