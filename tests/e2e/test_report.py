@@ -11,7 +11,7 @@ import unicodedata
 
 import pytest
 
-VIEWS = ("summary", "functions", "threads", "heap", "leaks", "timeline", "quality")
+VIEWS = ("summary", "functions", "modules", "threads", "heap", "leaks", "timeline", "quality")
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_the_help_names_every_view(run):
 # --- CSV ---
 
 @pytest.mark.parametrize("view, keys", [("functions", ("name", "samples", "self")), ("leaks", ("live_bytes",)),
-                                        ("heap", ("at_peak_bytes", "stack")), ("threads", ("tid", "command")),
+                                        ("heap", ("at_peak_bytes", "stack")), ("threads", ("tid", "command")), ("modules", ("names", "self")),
                                         ("timeline", ("t_s", "max_live_bytes")), ("quality", ("kind", "detail"))])
 def test_csv_has_the_values_of_json(record, programs, view, keys):
     def same(text, value):

@@ -49,6 +49,12 @@ def make(*command, cwd):
     assert result.returncode == 0, result.stderr
 
 
+def source(folder, name, text):
+    """The folder, with the text in a file of that name."""
+    (folder / name).write_text(text)
+    return folder
+
+
 class Frames:
     """What cprof makes of addresses: {address: [(name, linkage name, file, line), ...]}, innermost first."""
 
@@ -767,6 +773,26 @@ def test_a_program_without_debug_information_says_how_to_build_it(resolve, tmp_p
     make("strip", "app", cwd=tmp_path)
     assert resolve(tmp_path / "app", [section(tmp_path / "app", ".text")[0]]).reason == (
         "stripped, no names; build with -g and do not strip it or try --debuginfod")
+
+
+def test_modules_are_listed_with_what_would_help(record, tmp_path):
+    make("gcc", "-O1", "-shared", "-fPIC", "-o", "libnamed.so", "named.c", cwd=source(tmp_path, "named.c", """
+        #include <stdlib.h>
+        __attribute__((noinline)) static long spin(long n) { while (n--) __asm__ volatile(""); return 0; }
+        void *work(long n) { return malloc(100 + spin(n)); }"""))
+    make("gcc", "-O1", "-g", "-o", "app", "app.c", "-L.", "-lnamed", "-Wl,-rpath,$ORIGIN", cwd=source(tmp_path, "app.c", """
+        void *work(long n);
+        int main(void) { for (int i = 0; i < 7; i++) if (!work(30000000)) return 1; return 0; }"""))
+    make("strip", "libnamed.so", cwd=tmp_path)
+    modules = {m["module"]: m for m in record(tmp_path / "app").report("modules")["modules"]}
+    library, app = modules["libnamed.so"], modules["app"]
+    assert library["self"] > 0.5 and library["total"] >= library["self"] and app["total"] > 0.5 > app["self"]
+    assert library["allocations"] == 7 and library["allocated_bytes"] == 700
+    assert app["allocations"] >= 7 and app["names"] == "full" and app["reason"] is None and app["unnamed"] == 0
+    assert library["names"] == "symbols" and library["unnamed"] > 0
+    assert library["reason"] == ("stripped, only exported functions have names; "
+                                 "build with -g and do not strip it or try --debuginfod")
+    assert library["path"] == str(tmp_path / "libnamed.so") and library["build_id"] == build_id(tmp_path / "libnamed.so")
 
 
 # --- what is fetched ----------------------------------------------------------------------------

@@ -221,6 +221,7 @@ void analysis_init(struct analysis *a, const struct profile *profile,
 	list_processes(a, profile, selection, options);
 	list_busy_processes(a);
 	threads_analyze(&a->threads, profile, selection, &a->cpu);
+	module_table_analyze(&a->modules, &a->chains, selection, &a->cpu, &a->heap);
 	quality_list(a, profile);
 }
 
@@ -230,6 +231,7 @@ void analysis_release(struct analysis *a)
 		heap_release(&a->process_storage[i].heap);
 	free(a->process_storage);
 	threads_release(&a->threads);
+	module_table_release(&a->modules);
 	free(a->quality_storage);
 	free(a->note_storage);
 	free(a->notes.at);

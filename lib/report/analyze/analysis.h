@@ -14,6 +14,7 @@
 #include "report/analyze/cpu.h"
 #include "report/analyze/heap.h"
 #include "report/analyze/memory.h"
+#include "report/analyze/module_table.h"
 #include "report/analyze/rows.h"
 #include "report/analyze/threads.h"
 #include "report/load/select.h"
@@ -71,6 +72,7 @@ struct analysis {
 	struct rows processes;	    /* of struct process_row, in the order of their start */
 	struct rows busy_processes; /* those with samples or a heap, most CPU first */
 	struct threads threads;
+	struct module_table modules;
 	struct rows quality; /* of struct quality_row */
 	struct rows notes;   /* of struct quality_note, what spoils most first */
 

@@ -96,6 +96,7 @@ extern const struct fields site_fields;	    /* of struct heap_site */
 extern const struct fields heap_fields;	    /* of struct heap */
 extern const struct fields process_fields;  /* of struct process_row */
 extern const struct fields thread_fields;   /* of struct thread_row */
+extern const struct fields module_fields;   /* of struct module_row */
 extern const struct fields slice_fields;    /* of struct time_slice */
 extern const struct fields quality_fields;  /* of struct quality_row */
 extern const struct fields analysis_fields; /* of struct analysis: everything */
@@ -105,6 +106,7 @@ extern const struct fields functions_view_fields;
 extern const struct fields heap_view_fields;
 extern const struct fields leaks_view_fields;
 extern const struct fields threads_view_fields;
+extern const struct fields modules_view_fields;
 extern const struct fields timeline_view_fields;
 extern const struct fields quality_view_fields;
 

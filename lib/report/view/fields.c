@@ -252,6 +252,23 @@ static const struct field thread_list[] = {
 };
 const struct fields thread_fields = LIST(thread_list);
 
+static const struct field module_list[] = {
+	FIELD(TEXT, PLAIN, "module", module_row, name),
+	FIELD(TEXT, PLAIN, "path", module_row, path),
+	FIELD(TEXT, PLAIN, "build_id", module_row, build_id),
+	FIELD(FIGURE, SHARE, "self", module_row, self),
+	FIELD(FIGURE, SHARE, "total", module_row, total),
+	FIELD(FIGURE, COUNT, "samples", module_row, samples),
+	FIELD(FIGURE, COUNT, "allocations", module_row, allocations, TITLE("allocs")),
+	FIELD(FIGURE, BYTES, "allocated_bytes", module_row, allocated_bytes, TITLE("allocated")),
+	FIELD(U64, COUNT, "addresses", module_row, addresses),
+	FIELD(U64, COUNT, "unnamed", module_row, unnamed),
+	FIELD(TEXT, PLAIN, "names", module_row, names),
+	FIELD(TEXT, PLAIN, "debug_path", module_row, debug_path),
+	FIELD(TEXT, PLAIN, "reason", module_row, reason),
+};
+const struct fields module_fields = LIST(module_list);
+
 static const struct field quality_list[] = {
 	FIELD(TEXT, PLAIN, "kind", quality_row, kind),
 	FIELD(U64, COUNT, "count", quality_row, count),
@@ -293,6 +310,11 @@ static const struct field threads_view_list[] = {
 	FIELD(ROWS, PLAIN, "threads", analysis, threads.rows, OF(thread_fields)),
 };
 const struct fields threads_view_fields = LIST(threads_view_list);
+
+static const struct field modules_view_list[] = {
+	FIELD(ROWS, PLAIN, "modules", analysis, modules.rows, OF(module_fields)),
+};
+const struct fields modules_view_fields = LIST(modules_view_list);
 
 static const struct field timeline_view_list[] = {
 	FIELD(ROWS, PLAIN, "timeline", analysis, heap.timeline.rows, OF(slice_fields)),

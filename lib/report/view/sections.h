@@ -24,6 +24,8 @@ void section_timeline(struct page *page, const struct analysis *analysis);
 /* The same as a table. */
 void section_slices(struct page *page, const struct rows *slices, size_t nr);
 void section_threads(struct page *page, const struct analysis *analysis, size_t nr);
+/* And what would give the shown ones better names. */
+void section_modules(struct page *page, const struct analysis *analysis, size_t nr);
 
 void section_functions(struct page *page, const struct cpu *cpu, size_t nr);
 /* Nothing for a single process. */

@@ -192,6 +192,18 @@ static void print_threads(struct page *page, const struct analysis *a)
 	section_quality(page, a);
 }
 
+static void print_modules(struct page *page, const struct analysis *a)
+{
+	size_t shown = page_limit(page, a->modules.rows.nr, SCREENFUL);
+
+	section_header(page, a);
+	page_blank(page);
+	section_modules(page, a, shown);
+	section_more(page, &a->modules.rows, shown);
+	page_blank(page);
+	section_quality(page, a);
+}
+
 static void print_timeline(struct page *page, const struct analysis *a)
 {
 	const struct rows *slices = &a->heap.timeline.rows;
@@ -227,6 +239,10 @@ const struct view views[] = {
 	  &functions_view_fields,
 	  print_functions,
 	  { { ROWS(cpu.functions), &function_fields } } },
+	{ "modules",
+	  &modules_view_fields,
+	  print_modules,
+	  { { ROWS(modules.rows), &module_fields } } },
 	{ "threads",
 	  &threads_view_fields,
 	  print_threads,
