@@ -28,7 +28,7 @@
 
 struct unwind_cache_entry {
 	uint64_t check; /* start of the row ^ what */
-	uint64_t what;	/* length << 32 | rule; 0 is free */
+	uint64_t what;	/* rule << 32 | length; 0 is free */
 };
 
 struct unwind_cache {
@@ -36,33 +36,55 @@ struct unwind_cache {
 	unsigned int bits;
 };
 
+/*
+ * A few shifts, since a walk's next step waits for it: of the offset in the table, in which they
+ * save another.
+ */
 static inline volatile struct unwind_cache_entry *
 unwind_cache_slot(const struct unwind_cache *cache, uint64_t pc)
 {
-	return &cache->entries[pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - cache->bits)];
+	enum { ENTRY_BITS = 4 };
+	_Static_assert(sizeof(struct unwind_cache_entry) == 1 << ENTRY_BITS, "size");
+	uint64_t offset = (pc << ENTRY_BITS ^ pc >> (7 - ENTRY_BITS)) &
+			  ((UINT64_C(1) << cache->bits) - 1) << ENTRY_BITS;
+
+	return (volatile struct unwind_cache_entry *)((char *)cache->entries + offset);
+}
+
+/* For pc, in the place of another address: of one that is known sooner, always the same for it. */
+static inline bool unwind_cache_find_at(const struct unwind_cache *cache, uint64_t place,
+					uint64_t pc, unwind_rule *rule)
+{
+	volatile struct unwind_cache_entry *entry = unwind_cache_slot(cache, place);
+	uint64_t what = entry->what, start = entry->check ^ what;
+
+	*rule = (unwind_rule)(what >> 32);
+	return pc - start < (uint32_t)what;
 }
 
 static inline bool unwind_cache_find(const struct unwind_cache *cache, uint64_t pc,
 				     unwind_rule *rule)
 {
-	volatile struct unwind_cache_entry *entry = unwind_cache_slot(cache, pc);
-	uint64_t what = entry->what, start = entry->check ^ what;
-
-	*rule = (unwind_rule)what;
-	return pc - start < what >> 32;
+	return unwind_cache_find_at(cache, pc, pc, rule);
 }
 
 /* Remembers the row for pc, which must be in it. */
-static inline void unwind_cache_add(struct unwind_cache *cache, uint64_t pc,
-				    const struct unwind_row *row)
+static inline void unwind_cache_add_at(struct unwind_cache *cache, uint64_t place, uint64_t pc,
+				       const struct unwind_row *row)
 {
-	volatile struct unwind_cache_entry *entry = unwind_cache_slot(cache, pc);
+	volatile struct unwind_cache_entry *entry = unwind_cache_slot(cache, place);
 	uint64_t start = pc - row->start > INT32_MAX ? pc : row->start;
 	uint64_t length = row->end - start > UINT32_MAX ? UINT32_MAX : row->end - start;
-	uint64_t what = length << 32 | row->rule;
+	uint64_t what = (uint64_t)row->rule << 32 | length;
 
 	entry->check = start ^ what;
 	entry->what = what;
+}
+
+static inline void unwind_cache_add(struct unwind_cache *cache, uint64_t pc,
+				    const struct unwind_row *row)
+{
+	unwind_cache_add_at(cache, pc, pc, row);
 }
 
 static inline void unwind_cache_clear(struct unwind_cache *cache)

@@ -76,13 +76,14 @@ static inline enum unwind_rule_kind unwind_rule_kind(unwind_rule rule)
 	return (enum unwind_rule_kind)(rule & 15);
 }
 
-static inline int32_t unwind_rule_operand(unwind_rule rule)
+/* One shift where the rule was the upper half of a word, as in a cache. */
+static inline int64_t unwind_rule_operand(unwind_rule rule)
 {
-	return (int32_t)rule >> 13;
+	return (int64_t)((uint64_t)rule << 32) >> (13 + 32);
 }
 
 /* The two halves of an operand that is a pair. */
-static inline int32_t unwind_rule_offset(unwind_rule rule)
+static inline int64_t unwind_rule_offset(unwind_rule rule)
 {
 	return unwind_rule_operand(rule) >> 4;
 }
@@ -98,7 +99,7 @@ static inline int32_t unwind_rule_pair(int32_t offset, uint32_t small)
 }
 
 /* From the register that the CFA is relative to, in words. */
-static inline int32_t unwind_rule_distance(unwind_rule rule)
+static inline int64_t unwind_rule_distance(unwind_rule rule)
 {
 	return ARCH_RETURN_IS_PUSHED ? unwind_rule_operand(rule) : unwind_rule_offset(rule);
 }
