@@ -50,8 +50,9 @@ deps_libs   += -ldl
 endif
 
 prog_cflags = $(common) $(deps_cflags) $(san) $(CFLAGS) $(CPPFLAGS)
-# The shim runs inside somebody else's process: no sanitizer, nothing exported by accident.
-shim_cflags = $(common) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-builtin $(CFLAGS) $(CPPFLAGS)
+# The shim runs inside somebody else's process: no sanitizer, nothing exported by accident.  Words that
+# were just stored one by one are not loaded in pairs, for which the CPU would have to wait.
+shim_cflags = $(common) -fno-tree-vectorize -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-builtin $(CFLAGS) $(CPPFLAGS)
 
 # --- what is built: the folders are the lists -------------------------------
 guest_srcs := $(wildcard lib/shim/*.c lib/unwind/*.c lib/arch/*.c)

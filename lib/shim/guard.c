@@ -37,7 +37,7 @@ static enum inside look_for(struct walk *walk, const uintptr_t *frame, uintptr_t
 
 	stack_enter(&stack, at.sp);
 	for (int i = 0; !end && i < MOST_FRAMES; i++) {
-		unwind_rule rule = walk_rule(walk, unwind_lookup_pc(&at));
+		unwind_rule rule = walk_rule(walk, &at);
 		bool was_in_hook = in_hook(at.pc);
 
 		end = unwind_step(&at, rule, stack_read, &stack);

@@ -6,24 +6,6 @@
 #define FIRST_LOG2 10
 #define GROW_LOG2 2
 
-/*
- * Open addressing.  Address and parent are in the entry, so that one look decides.  An entry is
- * taken by its address and valid with its value; who comes in between makes another one.  A full
- * index is followed by a larger, empty one; what is looked for and only found in an older one is
- * entered into the newest.
- */
-struct entry {
-	_Atomic uint64_t address; /* 0: free */
-	_Atomic uint64_t value;	  /* parent << 32 | id; 0: not yet */
-};
-
-struct trie_index {
-	struct trie_index *older;
-	uint32_t log2;
-	_Atomic uint32_t count;
-	_Alignas(64) struct entry entry[];
-};
-
 static struct trie_index *index_new(struct trie_index *older, uint32_t log2)
 {
 	struct trie_index *index =
@@ -41,12 +23,6 @@ static void index_free(struct trie_index *index)
 	sys_munmap(index, sizeof(*index) + (sizeof(index->entry[0]) << index->log2));
 }
 
-/* The upper bits count.  Of the parent, which is looked up just before, as little as possible. */
-static uint64_t hash(uint32_t parent, uint64_t address)
-{
-	return address * UINT64_C(0x9e3779b97f4a7c15) + parent * UINT64_C(0xd6e8feb86659fd93);
-}
-
 static struct wire_node *node(struct trie *trie, uint32_t id)
 {
 	struct wire_node *block = area_block(&trie->nodes, id >> TRIE_BLOCK_LOG2);
@@ -55,12 +31,12 @@ static struct wire_node *node(struct trie *trie, uint32_t id)
 }
 
 /* The id of the node, or 0 and the free entry where it would be. */
-static inline uint32_t probe(struct trie_index *index, uint64_t h, uint32_t parent,
-			     uint64_t address, struct entry **entry)
+static inline uint32_t probe(struct trie_index *index, uint64_t hash, uint32_t parent,
+			     uint64_t address, struct trie_entry **entry)
 {
 	uint32_t mask = (1u << index->log2) - 1;
 
-	for (uint32_t i = (uint32_t)(h >> (64 - index->log2));; i++) {
+	for (uint32_t i = (uint32_t)(hash >> (64 - index->log2));; i++) {
 		*entry = &index->entry[i & mask];
 
 		uint64_t there = atomic_load_explicit(&(*entry)->address, memory_order_relaxed);
@@ -88,11 +64,12 @@ static struct trie_index *grow(struct trie *trie, struct trie_index *index)
 }
 
 /* Enters id for the node unless another one is there already; returns what is there, 0 if full. */
-static uint32_t enter(struct trie *trie, uint64_t h, uint32_t parent, uint64_t address, uint32_t id)
+static uint32_t enter(struct trie *trie, uint64_t hash, uint32_t parent, uint64_t address,
+		      uint32_t id)
 {
 	struct trie_index *index = atomic_load_explicit(&trie->index, memory_order_acquire);
 	uint64_t nothing = 0;
-	struct entry *entry;
+	struct trie_entry *entry;
 	uint32_t there;
 
 	if (index->count >= 1u << (index->log2 - 1))
@@ -101,7 +78,7 @@ static uint32_t enter(struct trie *trie, uint64_t h, uint32_t parent, uint64_t a
 		return 0;
 	do {
 		nothing = 0;
-		there = probe(index, h, parent, address, &entry);
+		there = probe(index, hash, parent, address, &entry);
 		if (there)
 			return there;
 	} while (!atomic_compare_exchange_strong(&entry->address, &nothing, address));
@@ -131,33 +108,31 @@ bool trie_forget(struct trie *trie)
 }
 
 /* In an older index, then entered into the newest; 0 if in none. */
-static __attribute__((noinline)) uint32_t find_older(struct trie *trie, struct trie_index *index,
-						     uint64_t h, uint32_t parent, uint64_t address)
+static uint32_t find_older(struct trie *trie, struct trie_index *index, uint64_t hash,
+			   uint32_t parent, uint64_t address)
 {
-	struct entry *entry;
+	struct trie_entry *entry;
 
 	for (; index; index = index->older) {
-		uint32_t id = probe(index, h, parent, address, &entry);
+		uint32_t id = probe(index, hash, parent, address, &entry);
 
 		if (id)
-			return enter(trie, h, parent, address, id);
+			return enter(trie, hash, parent, address, id);
 	}
 	return 0;
 }
 
-uint32_t trie_find(struct trie *trie, uint32_t parent, uint64_t address)
+uint32_t trie_find_elsewhere(struct trie *trie, uint64_t hash, uint32_t parent, uint64_t address)
 {
 	struct trie_index *index = atomic_load_explicit(&trie->index, memory_order_acquire);
-	uint64_t h = hash(parent, address);
-	struct entry *entry;
-	uint32_t id = probe(index, h, parent, address, &entry);
+	struct trie_entry *entry;
+	uint32_t id = probe(index, hash, parent, address, &entry);
 
-	if (__builtin_expect(id != 0, 1))
-		return id;
-	return find_older(trie, index->older, h, parent, address);
+	return id ? id : find_older(trie, index->older, hash, parent, address);
 }
 
-uint32_t trie_add(struct trie *trie, uint32_t parent, uint64_t address, uint32_t module)
+uint32_t trie_add(struct trie *trie, uint64_t hash, uint32_t parent, uint64_t address,
+		  uint32_t module)
 {
 	uint32_t id = atomic_fetch_add_explicit(trie->used, 1, memory_order_relaxed);
 	struct wire_node *n = id < WIRE_NODES ? node(trie, id) : NULL;
@@ -169,5 +144,5 @@ uint32_t trie_add(struct trie *trie, uint32_t parent, uint64_t address, uint32_t
 	n->address = address;
 	n->parent = parent;
 	n->module = module;
-	return enter(trie, hash(parent, address), parent, address, id);
+	return enter(trie, hash, parent, address, id);
 }

@@ -2,9 +2,12 @@
 /*
  * trie - call stacks as ids, in the memory shared with the recorder.
  *
- *	id = trie_find(&trie, parent, address);
+ *	hash = trie_hash(parent_hash, address);		// 0 is that of the empty stack
+ *	id = trie_find(&trie, hash, parent, address);
  *	if (!id)
- *		id = trie_add(&trie, parent, address, module);
+ *		id = trie_add(&trie, hash, parent, address, module);
+ *
+ * The hash of a stack does not depend on ids, so that no look-up waits for the one before.
  *
  * A node is a frame under the node of its caller; 0 is the empty stack.  Nodes are appended to a
  * dense array that the recorder reads by id; what finds them, a hash index, is private and grows.
@@ -24,7 +27,23 @@
 
 #define TRIE_BLOCK_LOG2 16 /* nodes mapped at a time */
 
-struct trie_index;
+/*
+ * The index: open addressing.  Address and parent are in the entry, so that one look decides.  An
+ * entry is taken by its address and valid with its value; who comes in between makes another one.
+ * A full index is followed by a larger, empty one; what is looked for and only found in an older
+ * one is entered into the newest.
+ */
+struct trie_entry {
+	_Atomic uint64_t address; /* 0: free */
+	_Atomic uint64_t value;	  /* parent << 32 | id; 0: not yet */
+};
+
+struct trie_index {
+	struct trie_index *older;
+	uint32_t log2;
+	_Atomic uint32_t count;
+	_Alignas(64) struct trie_entry entry[];
+};
 
 struct trie {
 	struct area nodes;
@@ -35,11 +54,32 @@ struct trie {
 /* fd: the shared file; at: where the nodes are in it. */
 bool trie_init(struct trie *trie, int fd, uint64_t at, _Atomic uint32_t *used);
 
+/* Of a stack: by that of its caller's and the address of its frame.  The upper bits count. */
+static inline uint64_t trie_hash(uint64_t parent_hash, uint64_t address)
+{
+	return (parent_hash + address) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* Not in the first place where it may be. */
+uint32_t trie_find_elsewhere(struct trie *trie, uint64_t hash, uint32_t parent, uint64_t address);
+
 /* 0 if there is no such node. */
-uint32_t trie_find(struct trie *trie, uint32_t parent, uint64_t address);
+static inline uint32_t trie_find(struct trie *trie, uint64_t hash, uint32_t parent,
+				 uint64_t address)
+{
+	struct trie_index *index = atomic_load_explicit(&trie->index, memory_order_acquire);
+	struct trie_entry *entry = &index->entry[hash >> (64 - index->log2)];
+	uint64_t there = atomic_load_explicit(&entry->address, memory_order_relaxed);
+	uint64_t value = atomic_load_explicit(&entry->value, memory_order_acquire);
+
+	if (__builtin_expect(there == address && value && value >> 32 == parent, 1))
+		return (uint32_t)value;
+	return trie_find_elsewhere(trie, hash, parent, address);
+}
 
 /* Returns the new node, or one that somebody else just made; 0 if there is no room. */
-uint32_t trie_add(struct trie *trie, uint32_t parent, uint64_t address, uint32_t module);
+uint32_t trie_add(struct trie *trie, uint64_t hash, uint32_t parent, uint64_t address,
+		  uint32_t module);
 
 /* From here on no node so far is found again: addresses mean something else now. */
 bool trie_forget(struct trie *trie);

@@ -18,28 +18,31 @@ void walk_init(struct walk *walk, struct modules *modules, struct trie *trie, ui
 
 /* --- rules ------------------------------------------------------------------------------------*/
 
-static __attribute__((noinline)) unwind_rule rule_from_cfi(struct walk *walk, uint64_t pc)
+static unwind_rule rule_from_cfi(struct walk *walk, const struct unwind_frame *frame)
 {
 	struct unwind_cache cache = { walk->cache, WALK_CACHE_BITS };
+	uint64_t pc = unwind_lookup_pc(frame);
 	struct unwind_row row;
 
 	modules_row(walk->modules, pc, &row);
 	row.rule = unwind_rule_or_chain(row.rule);
-	unwind_cache_add(&cache, pc, &row);
+	unwind_cache_add_at(&cache, frame->pc, pc, &row);
 	return row.rule;
 }
 
-static inline unwind_rule rule_at(struct walk *walk, uint64_t pc)
+static inline bool known_rule(struct walk *walk, const struct unwind_frame *frame,
+			      unwind_rule *rule)
 {
 	struct unwind_cache cache = { walk->cache, WALK_CACHE_BITS };
-	unwind_rule rule;
 
-	return unwind_cache_find(&cache, pc, &rule) ? rule : rule_from_cfi(walk, pc);
+	return unwind_cache_find_at(&cache, frame->pc, unwind_lookup_pc(frame), rule);
 }
 
-unwind_rule walk_rule(struct walk *walk, uint64_t pc)
+unwind_rule walk_rule(struct walk *walk, const struct unwind_frame *frame)
 {
-	return rule_at(walk, pc);
+	unwind_rule rule;
+
+	return known_rule(walk, frame, &rule) ? rule : rule_from_cfi(walk, frame);
 }
 
 static void forget_if_changed(struct walk *walk)
@@ -57,116 +60,196 @@ static void forget_if_changed(struct walk *walk)
 
 /* --- the last walk ----------------------------------------------------------------------------*/
 
-/* Of CFI whose slot is no word of the frame; what is then read cannot be checked by the slot. */
-static inline bool is_odd_slot(const struct walk_frame *frame, uint32_t slot)
+/* Frames before this one can be found again by checks, but not what is further in. */
+static inline void set_barrier(struct walk *walk, uint32_t i)
 {
-	return slot == UNWIND_FP_AT_FP || frame[-1].sp - ARCH_WORD * (uint64_t)slot < frame->sp;
+	if (i < walk->nr_checkable)
+		walk->nr_checkable = i;
 }
 
-/* The way from this frame to its caller can be checked if all it reads is known. */
-static inline void set_way_out(struct walk_frame *frame, bool caller_needs_fp, unwind_rule rule)
+/* Where the frame's pc is on the stack. */
+static inline uint64_t return_at(const struct walk *walk, uint32_t i)
 {
-	uint32_t slot = unwind_rule_fp(rule);
-	uint16_t flags = 0;
+	return ARCH_RETURN_IS_PUSHED ? walk->point[i].sp + ARCH_RETURN_AT_CFA
+				     : walk->frame[i].return_at;
+}
 
-	switch (unwind_rule_kind(rule)) {
-	case UNWIND_RULE_SP:
-	case UNWIND_RULE_PLT:
-		flags = caller_needs_fp && slot == UNWIND_FP_SAME ? WALK_NEEDS_FP : 0;
-		break;
-	case UNWIND_RULE_FP:
-		flags = WALK_NEEDS_FP;
-		break;
-	case UNWIND_RULE_CHAIN:
-		flags = WALK_NEEDS_FP;
-		slot = 2;
-		break;
-	default:
-		flags = WALK_BARRIER;
-	}
-	if (!caller_needs_fp || slot == UNWIND_FP_LOST)
-		slot = UNWIND_FP_SAME;
-	if (slot != UNWIND_FP_SAME && is_odd_slot(frame, slot))
-		flags |= WALK_BARRIER;
-	frame->fp_slot = (uint16_t)slot;
-	frame->flags = (frame->flags & WALK_EXACT) | flags;
+/* That the stack can be read there is certain from now on. */
+static inline bool stays(const struct walk *walk, uint64_t address)
+{
+	return address - walk->stack.low < walk->stack.high - walk->stack.low;
+}
+
+/* Whether the way from the frame to its caller begins with fp. */
+static inline bool uses_fp(const struct walk_frame *frame, enum unwind_rule_kind kind)
+{
+	return kind == UNWIND_RULE_FP || kind == UNWIND_RULE_CHAIN ||
+	       (!ARCH_RETURN_IS_PUSHED && frame->flags & WALK_SP_LOST);
+}
+
+/* Whether that way can be checked: it goes by what is kept here. */
+static inline bool is_checkable(unwind_rule rule)
+{
+	enum unwind_rule_kind kind = unwind_rule_kind(rule);
+
+	if (!ARCH_RETURN_IS_PUSHED && unwind_rule_fp(rule) == UNWIND_FP_AT_FP)
+		return false;
+	return kind == UNWIND_RULE_SP || kind == UNWIND_RULE_FP || kind == UNWIND_RULE_CHAIN ||
+	       kind == UNWIND_RULE_PLT;
+}
+
+/* The caller's fp, which it needs, is to be found again where frame i saved it. */
+static void check_fp(struct walk *walk, uint32_t i)
+{
+	struct walk_frame *frame = &walk->frame[i];
+	bool is_chain = unwind_rule_kind(frame->rule) == UNWIND_RULE_CHAIN;
+	uint32_t slot = is_chain ? 2 : unwind_rule_fp(frame->rule);
+	uint64_t address = walk->point[i - 1].sp - ARCH_WORD * (uint64_t)slot;
+
+	if (slot == UNWIND_FP_SAME || slot == UNWIND_FP_LOST)
+		frame->flags |= WALK_NEEDS_FP;
+	else if (slot == UNWIND_FP_AT_FP || address < walk->point[i].sp || !stays(walk, address))
+		set_barrier(walk, i);
+	else
+		walk->fp[frame->nr_fps++] = (struct walk_fp){ address, frame[-1].fp };
+}
+
+/* The way from frame i to its caller. */
+static __attribute__((noinline)) void set_way_out(struct walk *walk, uint32_t i)
+{
+	struct walk_frame *frame = &walk->frame[i];
+	enum unwind_rule_kind kind = unwind_rule_kind(frame->rule);
+
+	frame->nr_fps = frame[-1].nr_fps;
+	frame->flags &= ~(uint32_t)WALK_PLAIN;
+	if (uses_fp(frame, kind))
+		frame->flags |= WALK_NEEDS_FP;
+	if (!is_checkable(frame->rule) || !stays(walk, return_at(walk, i - 1)))
+		set_barrier(walk, i);
+	else if (frame[-1].flags & WALK_NEEDS_FP)
+		check_fp(walk, i);
 }
 
 /* The root has no caller; whether that stays so must not depend on what is in memory. */
-static void set_no_way_out(struct walk_frame *frame, unwind_rule rule)
+static void set_no_way_out(struct walk *walk)
 {
-	set_way_out(frame, false, rule);
-	frame->flags &= (uint16_t)~WALK_BARRIER;
-	if (unwind_rule_kind(rule) != UNWIND_RULE_ROOT)
-		frame->flags |= WALK_BARRIER;
+	walk->frame[0].nr_fps = 0;
+	if (unwind_rule_kind(walk->frame[0].rule) != UNWIND_RULE_ROOT)
+		set_barrier(walk, 0);
 }
 
-static inline bool holds(struct walk *walk, uint64_t address, uint64_t value)
+static inline uint64_t word_at(uint64_t address)
 {
-	uint64_t word;
-
-	return stack_read(&walk->stack, address, &word) && word == value;
+	return *(const volatile uint64_t *)address;
 }
 
-static inline bool way_out_unchanged(struct walk *walk, const struct walk_frame *frame)
+static inline bool is_there(const struct walk *walk, uint32_t i)
 {
-	const struct walk_frame *caller = frame - 1;
-
-	return !(frame->flags & WALK_BARRIER) &&
-	       holds(walk, caller->sp + ARCH_RETURN_AT_CFA, caller->pc) &&
-	       (!frame->fp_slot ||
-		holds(walk, caller->sp - ARCH_WORD * (uint64_t)frame->fp_slot, caller->fp));
+	return unwind_code(word_at(return_at(walk, i))) == walk->point[i].pc;
 }
 
-/* How many of the first nr frames, from the root on, would be found again. */
-static uint32_t unchanged(struct walk *walk, uint32_t nr)
+/* How many of the first nr frames have their pc where it was. */
+static inline uint32_t nr_there(const struct walk *walk, uint32_t nr)
 {
 	uint32_t i = 0;
 
-	if (nr && !(walk->frame[0].flags & WALK_BARRIER))
-		for (i = 1; i < nr && way_out_unchanged(walk, &walk->frame[i]); i++)
-			;
+	for (; i + 4 <= nr; i += 4)
+		if (!(is_there(walk, i) & is_there(walk, i + 1) & is_there(walk, i + 2) &
+		      is_there(walk, i + 3)))
+			break;
+	while (i < nr && is_there(walk, i))
+		i++;
 	return i;
 }
 
-static inline bool matches(const struct walk_frame *old, const struct unwind_frame *frame)
+static inline uint32_t nr_fps_there(const struct walk *walk, uint32_t nr)
 {
-	return old->sp == frame->sp && old->pc == frame->pc &&
-	       !(old->flags & WALK_EXACT) == !frame->exact &&
-	       (!(old->flags & WALK_NEEDS_FP) || (old->fp == frame->fp && !frame->fp_lost));
+	uint32_t i = 0;
+
+	while (i < nr && word_at(walk->fp[i].address) == walk->fp[i].value)
+		i++;
+	return i;
+}
+
+/* How many of the first nr frames, from the root on, would be found again. */
+static inline uint32_t unchanged(struct walk *walk, uint32_t nr)
+{
+	if (nr > walk->nr_checkable)
+		nr = walk->nr_checkable;
+	if (!nr)
+		return 0;
+
+	/* The innermost one's pc has been seen already. */
+	nr = nr_there(walk, nr - 1) + 1;
+
+	uint32_t nr_fps = nr_fps_there(walk, walk->frame[nr - 1].nr_fps);
+
+	while (walk->frame[nr - 1].nr_fps > nr_fps)
+		nr--;
+	return nr;
+}
+
+static inline uint32_t flags_of(const struct unwind_frame *at)
+{
+	return (at->exact ? WALK_EXACT : 0) |
+	       (!ARCH_RETURN_IS_PUSHED && at->sp_lost ? WALK_SP_LOST : 0);
+}
+
+static inline uint16_t *place_of_sp(struct walk *walk, uint64_t sp)
+{
+	return &walk->place[sp / 16 % (1 << WALK_PLACE_BITS)];
+}
+
+/* Whether it is this frame of the last walk, and leads to the same callers. */
+static inline bool matches(const struct walk *walk, uint32_t i, const struct unwind_frame *at)
+{
+	const struct walk_frame *old = &walk->frame[i];
+
+	return walk->point[i].sp == at->sp && walk->point[i].pc == at->pc &&
+	       (old->flags & (WALK_EXACT | WALK_SP_LOST)) == flags_of(at) &&
+	       (!(old->flags & WALK_NEEDS_FP) || (old->fp == at->fp && !at->fp_lost));
 }
 
 /* --- nodes ------------------------------------------------------------------------------------*/
 
-static uint32_t mark(struct walk *walk, uint32_t parent, uint64_t address, uint32_t module)
+static uint32_t mark(struct walk *walk, uint64_t *hash, uint32_t parent, uint64_t address,
+		     uint32_t module)
 {
-	uint32_t id = trie_find(walk->trie, parent, address);
+	*hash = trie_hash(*hash, address);
 
-	return id ? id : trie_add(walk->trie, parent, address, module);
+	uint32_t id = trie_find(walk->trie, *hash, parent, address);
+
+	return id ? id : trie_add(walk->trie, *hash, parent, address, module);
 }
 
-static __attribute__((noinline)) uint32_t new_node(struct walk *walk, uint32_t parent,
-						   uint64_t address)
+static __attribute__((noinline)) uint32_t new_node(struct walk *walk, uint64_t hash,
+						   uint32_t parent, uint64_t address)
 {
 	bool exact = address & WIRE_EXACT_PC;
 	const struct module *m =
 		modules_find(walk->modules, (address & ~WIRE_EXACT_PC) - (exact ? 0 : 1));
 
-	return trie_add(walk->trie, parent, address, m ? m->id : WIRE_MODULE_NONE);
+	return trie_add(walk->trie, hash, parent, address, m ? m->id : WIRE_MODULE_NONE);
 }
 
-static inline uint32_t node_of(struct walk *walk, uint32_t parent, const struct walk_frame *frame)
+/* The node of a frame under that of its caller. */
+static inline uint32_t node_of(struct walk *walk, uint64_t *hash, uint32_t parent, uint64_t pc,
+			       uint32_t flags)
 {
-	uint64_t address = frame->pc | (frame->flags & WALK_EXACT ? WIRE_EXACT_PC : 0);
-	uint32_t node = trie_find(walk->trie, parent, address);
+	uint64_t address = pc | (flags & WALK_EXACT ? WIRE_EXACT_PC : 0);
 
-	return __builtin_expect(node != 0, 1) ? node : new_node(walk, parent, address);
+	*hash = trie_hash(*hash, address);
+
+	uint32_t node = trie_find(walk->trie, *hash, parent, address);
+
+	return __builtin_expect(node != 0, 1) ? node : new_node(walk, *hash, parent, address);
 }
 
 /* The parent of a root that was reached, or did not want to be. */
-static uint32_t root_node(struct walk *walk, enum unwind_end end)
+static uint32_t root_node(struct walk *walk, uint64_t *hash, enum unwind_end end)
 {
-	return unwind_end_is_root(end) ? 0 : mark(walk, 0, end, WIRE_MODULE_STOP);
+	*hash = 0;
+	return unwind_end_is_root(end) ? 0 : mark(walk, hash, 0, end, WIRE_MODULE_STOP);
 }
 
 /* --- walking ----------------------------------------------------------------------------------*/
@@ -179,38 +262,52 @@ struct way {
 };
 
 static inline void store(struct walk *walk, uint32_t i, const struct unwind_frame *at,
-			 unwind_rule rule)
+			 unwind_rule rule, uint32_t flags)
 {
-	struct walk_frame *frame = &walk->frame[i];
-
-	frame->sp = at->sp;
-	frame->pc = at->pc;
-	frame->fp = at->fp;
-	frame->node = rule; /* until the frame has its place */
-	frame->flags = at->exact ? WALK_EXACT : 0;
+	walk->point[i].sp = at->sp;
+	walk->point[i].pc = at->pc;
+	walk->frame[i].fp = at->fp;
+	walk->frame[i].rule = rule;
+	walk->frame[i].flags = flags;
+	if (!ARCH_RETURN_IS_PUSHED)
+		walk->frame[i].return_at = at->pc_at;
 }
 
-static __attribute__((noinline)) enum unwind_end step_rare(struct walk *walk, unwind_rule rule,
+/* Whatever is not known from the walks before, or seldom. */
+static __attribute__((noinline)) enum unwind_end step_rare(struct walk *walk, uint32_t i,
 							   struct unwind_frame *at)
 {
-	enum unwind_end end = unwind_step(at, rule, stack_read, &walk->stack);
+	unwind_rule rule = walk_rule(walk, at);
+	enum unwind_end end;
 
+	store(walk, i, at, rule, flags_of(at));
+	end = unwind_step(at, rule, stack_read, &walk->stack);
 	if (!end && unwind_rule_kind(rule) == UNWIND_RULE_SIGNAL)
 		stack_continue(&walk->stack, at->sp);
 	return end;
 }
 
-/* Most rules are of two kinds; and a frame whose address nobody takes stays in registers. */
-static inline __attribute__((always_inline)) enum unwind_end
-step(struct walk *walk, unwind_rule rule, struct unwind_frame *at)
+/* Stores the frame and steps to its caller; one whose address nobody takes stays in registers. */
+static inline __attribute__((always_inline)) enum unwind_end step(struct walk *walk, uint32_t i,
+								  struct unwind_frame *at)
 {
-	if (__builtin_expect(unwind_rule_kind(rule) == UNWIND_RULE_SP, 1))
-		return unwind_step(at, rule, stack_read, &walk->stack);
-	if (unwind_rule_kind(rule) == UNWIND_RULE_FP)
-		return unwind_step(at, rule, stack_read, &walk->stack);
+	unwind_rule rule;
+
+	if (__builtin_expect(known_rule(walk, at, &rule), 1) && !flags_of(at)) {
+		if (__builtin_expect(unwind_rule_kind(rule) == UNWIND_RULE_SP &&
+					     (ARCH_RETURN_IS_PUSHED || is_checkable(rule)),
+				     1)) {
+			store(walk, i, at, rule, WALK_PLAIN);
+			return unwind_step(at, rule, stack_read, &walk->stack);
+		}
+		if (unwind_rule_kind(rule) == UNWIND_RULE_FP) {
+			store(walk, i, at, rule, 0);
+			return unwind_step(at, rule, stack_read, &walk->stack);
+		}
+	}
 
 	struct unwind_frame copy = *at;
-	enum unwind_end end = step_rare(walk, rule, &copy);
+	enum unwind_end end = step_rare(walk, i, &copy);
 
 	*at = copy;
 	return end;
@@ -224,21 +321,20 @@ static inline struct way go(struct walk *walk, struct unwind_frame at)
 
 	walk->nr = 0;
 	atomic_signal_fence(memory_order_acq_rel);
-	while (way.first != way.old) {
-		while (way.old && walk->frame[way.old - 1].sp < at.sp)
-			way.old--;
-		if (way.old && matches(&walk->frame[way.old - 1], &at)) {
-			uint32_t nr = checked ? way.old : unchanged(walk, way.old);
+	while (way.first) {
+		uint32_t place = *place_of_sp(walk, at.sp);
 
-			if (nr == way.old)
+		if (way.first == way.old)
+			way.old = 0;
+		if (place < way.old && matches(walk, place, &at)) {
+			uint32_t nr = checked ? place + 1 : unchanged(walk, place + 1);
+
+			way.old = nr;
+			if (nr == place + 1)
 				break;
 			checked = true;
-			way.old = nr;
 		}
-		unwind_rule rule = rule_at(walk, unwind_lookup_pc(&at));
-
-		store(walk, --way.first, &at, rule);
-		way.end = step(walk, rule, &at);
+		way.end = step(walk, --way.first, &at);
 		if (way.end) {
 			way.old = 0;
 			break;
@@ -247,24 +343,65 @@ static inline struct way go(struct walk *walk, struct unwind_frame at)
 	return way;
 }
 
-/* Puts the new frames behind those that were met and gives all of them nodes. */
-static uint32_t settle(struct walk *walk, struct way way)
+/* --- keeping a walk ---------------------------------------------------------------------------*/
+
+/* Of most frames there is nothing to say but that their caller is where it was. */
+static inline bool is_plain(uint32_t flags, uint32_t caller_flags)
 {
-	uint32_t nr_new = WALK_FRAMES - way.first, nr = way.old + nr_new;
-	uint32_t node = way.old ? walk->frame[way.old - 1].node : root_node(walk, way.end);
+	return flags == WALK_PLAIN && !(caller_flags & WALK_NEEDS_FP);
+}
 
-	memmove(&walk->frame[way.old], &walk->frame[way.first], nr_new * sizeof(walk->frame[0]));
-	for (uint32_t i = way.old; i < nr; i++) {
-		struct walk_frame *frame = &walk->frame[i];
-		unwind_rule rule = frame->node;
+/*
+ * Gives a new frame its place.  Word by word: as these were just stored one by one, they cannot be
+ * loaded in pairs at once.
+ */
+static inline void place(struct walk *walk, uint32_t i, uint32_t from, uint32_t caller_flags)
+{
+	struct walk_frame *frame = &walk->frame[i];
+	const struct walk_frame *found = &walk->frame[from];
 
-		if (i)
-			set_way_out(frame, frame[-1].flags & WALK_NEEDS_FP, rule);
-		else
-			set_no_way_out(frame, rule);
-		node = frame->node = node_of(walk, node, frame);
+	walk->point[i].sp = walk->point[from].sp;
+	walk->point[i].pc = walk->point[from].pc;
+	frame->flags = found->flags;
+	if (!ARCH_RETURN_IS_PUSHED)
+		frame->return_at = found->return_at;
+	*place_of_sp(walk, walk->point[i].sp) = (uint16_t)i;
+	if (__builtin_expect(i && is_plain(found->flags, caller_flags) &&
+				     stays(walk, return_at(walk, i - 1)),
+			     1)) {
+		frame->nr_fps = frame[-1].nr_fps;
+		return;
+	}
+	frame->fp = found->fp;
+	frame->rule = found->rule;
+	if (i)
+		set_way_out(walk, i);
+	else
+		set_no_way_out(walk);
+}
+
+/* Puts the new frames behind those that were met and gives all of them nodes. */
+static inline uint32_t settle(struct walk *walk, struct way way)
+{
+	uint32_t nr = way.old + WALK_FRAMES - way.first, node, flags = 0;
+	uint64_t hash;
+
+	if (way.old) {
+		node = walk->frame[way.old - 1].node;
+		hash = walk->frame[way.old - 1].hash;
+		flags = walk->frame[way.old - 1].flags;
+	} else {
+		node = root_node(walk, &hash, way.end);
+	}
+	walk->nr_checkable = WALK_FRAMES;
+	for (uint32_t i = way.old, from = way.first; i < nr; i++, from++) {
+		place(walk, i, from, flags);
+		flags = walk->frame[i].flags;
+		node = node_of(walk, &hash, node, walk->point[i].pc, flags);
 		if (!node)
 			return WIRE_STACK_OTHER;
+		walk->frame[i].node = node;
+		walk->frame[i].hash = hash;
 	}
 	atomic_signal_fence(memory_order_release);
 	walk->nr = nr;
@@ -284,20 +421,19 @@ static __attribute__((noinline)) uint32_t walk_deep(struct walk *walk, struct un
 {
 	enum unwind_end end = UNWIND_MORE;
 	uint32_t nr = 0, node;
+	uint64_t hash;
 
 	while (!end && nr < MOST_FRAMES) {
-		unwind_rule rule = rule_at(walk, unwind_lookup_pc(at));
-
-		store(walk, place_of(nr++), at, rule);
-		end = step_rare(walk, rule, at);
+		end = step_rare(walk, place_of(nr++), at);
 	}
 
-	node = root_node(walk, end ? end : UNWIND_END_TOO_DEEP);
+	node = root_node(walk, &hash, end ? end : UNWIND_END_TOO_DEEP);
 	for (uint32_t n = nr; n-- > 0;) {
 		if (n == HALF - 1 && nr > WALK_FRAMES)
-			node = mark(walk, node, nr - WALK_FRAMES, WIRE_MODULE_ELIDED);
+			node = mark(walk, &hash, node, nr - WALK_FRAMES, WIRE_MODULE_ELIDED);
 		if (n < HALF || nr - n <= HALF)
-			node = node_of(walk, node, &walk->frame[place_of(n)]);
+			node = node_of(walk, &hash, node, walk->point[place_of(n)].pc,
+				       walk->frame[place_of(n)].flags);
 	}
 	return node;
 }

@@ -9,7 +9,8 @@
  * and then checks that everything further out is as it was: exact, and far cheaper than stepping,
  * since between two allocations mostly a few inner frames change.  What is checked: each return
  * address is still in its slot; and where a frame's CFA depends on the frame pointer, those saved
- * that lead to it.  Return addresses are never changed.
+ * that lead to it.  Only words of the thread's own stack, which stays; frames on others are walked
+ * each time.  Return addresses are never changed.
  *
  * One thread at one level of nesting.  A signal handler may jump out of the middle of a walk.
  */
@@ -23,21 +24,37 @@
 #include "shim/stack.h"
 #include "shim/trie.h"
 #include "unwind/cache.h"
+#include "unwind/step.h"
 
 #define WALK_FRAMES 16384 /* deeper stacks lose their middle */
 #define WALK_CACHE_BITS 11
+#define WALK_PLACE_BITS 10
+
+/* What tells frames apart: dense, since all of them are looked at in each walk. */
+struct walk_point {
+	uint64_t sp, pc;
+};
 
 struct walk_frame {
-	uint64_t sp, pc, fp;
+	uint64_t fp;	    /* not of those that are PLAIN, nor rule */
+	uint64_t return_at; /* where its pc is on the stack, if that is not below sp */
+	uint64_t hash;	    /* of the stack from here on, for the trie */
 	uint32_t node;
-	uint16_t fp_slot; /* words below the caller's sp where fp is saved, 0: not needed */
-	uint16_t flags;	  /* WALK_ */
+	uint32_t nr_fps;  /* saved frame pointers that have to be there for it to be found again */
+	unwind_rule rule; /* to its caller */
+	uint32_t flags;	  /* WALK_ */
 };
 
 enum {
 	WALK_NEEDS_FP = 1, /* what is further out depends on fp here */
-	WALK_BARRIER = 2,  /* the way out of here cannot be checked, only walked */
-	WALK_EXACT = 4,	   /* interrupted here: pc is in no slot */
+	WALK_EXACT = 2,	   /* interrupted here: pc is in no slot */
+	WALK_SP_LOST = 4,  /* sp is not that of the frame, but further up */
+	WALK_PLAIN = 8,	   /* to the caller by sp alone: nothing else is known of most frames */
+};
+
+/* A frame pointer that a walk has read. */
+struct walk_fp {
+	uint64_t address, value;
 };
 
 struct walk {
@@ -45,9 +62,13 @@ struct walk {
 	struct trie *trie;
 	uint32_t generation;
 	struct stack stack;
-	uint32_t nr; /* frames of the last walk */
+	uint32_t nr;	       /* frames of the last walk */
+	uint32_t nr_checkable; /* of them: the way out of the next one cannot be checked */
+	uint16_t place[1 << WALK_PLACE_BITS]; /* by sp: which frame it may be of */
 	struct unwind_cache_entry cache[1 << WALK_CACHE_BITS];
+	struct walk_point point[WALK_FRAMES];
 	struct walk_frame frame[WALK_FRAMES];
+	struct walk_fp fp[WALK_FRAMES]; /* of those frames that have one, in their order */
 };
 
 void walk_init(struct walk *walk, struct modules *modules, struct trie *trie, uint64_t top);
@@ -56,6 +77,6 @@ void walk_init(struct walk *walk, struct modules *modules, struct trie *trie, ui
 uint32_t walk_stack(struct walk *walk, uint64_t pc, uint64_t sp, uint64_t fp);
 
 /* The rule to leave the function around pc. */
-unwind_rule walk_rule(struct walk *walk, uint64_t pc);
+unwind_rule walk_rule(struct walk *walk, const struct unwind_frame *frame);
 
 #endif

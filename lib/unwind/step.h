@@ -31,9 +31,10 @@
 
 struct unwind_frame {
 	uint64_t pc, sp, fp;
-	bool exact;   /* pc is where the thread was, not a return address */
-	bool fp_lost; /* fp holds nothing of use */
-	bool sp_lost; /* nor does sp, which is further up; where calls push the return address it
+	uint64_t pc_at; /* where pc was read, of a frame that made a call */
+	bool exact;	/* pc is where the thread was, not a return address */
+	bool fp_lost;	/* fp holds nothing of use */
+	bool sp_lost;	/* nor does sp, which is further up; where calls push the return address it
 			 is always known */
 };
 
@@ -103,11 +104,11 @@ static inline __attribute__((always_inline)) enum unwind_end
 unwind_step_to(struct unwind_frame *frame, unwind_rule rule, uint64_t cfa, unwind_read *read,
 	       void *arg)
 {
-	struct unwind_frame caller = { .sp = cfa };
+	struct unwind_frame caller = { .sp = cfa, .pc_at = unwind_return_at(frame, rule, cfa) };
 
 	if (cfa <= frame->sp)
 		return UNWIND_END_SP_BACKWARD;
-	if (!read(arg, unwind_return_at(frame, rule, cfa), &caller.pc))
+	if (!read(arg, caller.pc_at, &caller.pc))
 		return UNWIND_END_BAD_READ;
 	caller.pc = unwind_code(caller.pc);
 	if (!unwind_restore_fp(frame, rule, cfa, &caller, read, arg))
@@ -171,7 +172,8 @@ static inline enum unwind_end unwind_step_signal(struct unwind_frame *frame, unw
 static inline enum unwind_end unwind_step_chain(struct unwind_frame *frame, unwind_read *read,
 						void *arg)
 {
-	struct unwind_frame caller = { .sp = frame->fp + UINT64_C(2) * ARCH_WORD };
+	struct unwind_frame caller = { .sp = frame->fp + UINT64_C(2) * ARCH_WORD,
+				       .pc_at = frame->fp + ARCH_WORD };
 
 	if (frame->fp_lost)
 		return UNWIND_END_FP_LOST;

@@ -18,16 +18,26 @@ static void set_up(void)
 
 TestSuite(shim_trie, .init = set_up);
 
-static uint32_t intern(uint32_t parent, uint64_t address)
-{
-	uint32_t id = trie_find(&trie, parent, address);
-
-	return id ? id : trie_add(&trie, parent, address, 1);
-}
-
 static const struct wire_node *node(uint32_t id)
 {
 	return (const struct wire_node *)(file.segment + WIRE_NODES_AT) + id;
+}
+
+static uint64_t hash_of(uint32_t id)
+{
+	return id ? trie_hash(hash_of(node(id)->parent), node(id)->address) : 0;
+}
+
+static uint32_t find(uint32_t parent, uint64_t address)
+{
+	return trie_find(&trie, trie_hash(hash_of(parent), address), parent, address);
+}
+
+static uint32_t intern(uint32_t parent, uint64_t address)
+{
+	uint32_t id = find(parent, address);
+
+	return id ? id : trie_add(&trie, trie_hash(hash_of(parent), address), parent, address, 1);
 }
 
 Test(shim_trie, the_same_frame_under_the_same_caller_is_one_node)
@@ -52,8 +62,19 @@ Test(shim_trie, finds_everything_again_after_it_grew)
 		cr_assert(ids[i] != 0);
 	}
 	for (uint32_t i = 0; i < NR; i++)
-		cr_assert(eq(u32, trie_find(&trie, i ? ids[i / 3] : 0, 0x400000 + i * 5), ids[i]));
+		cr_assert(eq(u32, find(i ? ids[i / 3] : 0, 0x400000 + i * 5), ids[i]));
 	cr_expect(eq(u32, file.head->nodes_used, NR + 1));
+}
+
+Test(shim_trie, tells_stacks_of_the_same_hash_apart)
+{
+	uint32_t a = trie_add(&trie, 1, 0, 0x1000, 1), b = trie_add(&trie, 1, 0, 0x2000, 1),
+		 c = trie_add(&trie, 1, a, 0x1000, 1);
+
+	cr_expect(eq(u32, trie_find(&trie, 1, 0, 0x1000), a));
+	cr_expect(eq(u32, trie_find(&trie, 1, 0, 0x2000), b));
+	cr_expect(eq(u32, trie_find(&trie, 1, a, 0x1000), c));
+	cr_expect(zero(u32, trie_find(&trie, 1, b, 0x1000)));
 }
 
 Test(shim_trie, forgets_when_addresses_change_their_meaning)
@@ -61,7 +82,7 @@ Test(shim_trie, forgets_when_addresses_change_their_meaning)
 	uint32_t a = intern(0, 0x1000);
 
 	cr_assert(trie_forget(&trie));
-	cr_expect(zero(u32, trie_find(&trie, 0, 0x1000)));
+	cr_expect(zero(u32, find(0, 0x1000)));
 	cr_expect(ne(u32, intern(0, 0x1000), a));
 	cr_expect(eq(u64, node(a)->address, 0x1000));
 }
