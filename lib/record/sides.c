@@ -59,6 +59,7 @@ static void note_sampling(const struct sides *sides, struct committer *committer
 					     [CALL_GRAPH_STACKS] = "dwarf" };
 	struct sampler_facts facts = sampler_facts(sides->sampler);
 
+	committer_meta(committer, "attached", xasprintf("%zu", sides->config->nr_attach));
 	committer_meta(committer, "call_graph", xstrdup(walks[sampling->call_graph]));
 	committer_meta(committer, "stack_bytes", xasprintf("%u", sampling->stack_bytes));
 	committer_meta(committer, "ring_bytes", xasprintf("%zu", facts.ring_bytes));

@@ -2,6 +2,10 @@
 /*
  * jit_source - names of code that a program made while it ran, from the /tmp/perf-PID.map that
  * node, java and python write when asked to: "START SIZE NAME", in hexadecimal.
+ *
+ * It grows while the program runs and is read as it is now, as a whole; where code was made in the
+ * place of other code, the last says what is there.  Nobody removes such files, and pids are used
+ * again: one that was last written before the process began is another's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +32,7 @@ struct jit {
 	VEC(struct jit_function) at;
 	struct segments segments; /* of functions at the same start, the later one */
 	uint32_t nameless;
+	bool stale; /* there was a map, of a former process */
 };
 
 static void add_line(struct jit *jit, char *line)
@@ -44,7 +49,7 @@ static void add_line(struct jit *jit, char *line)
 }
 
 /* Anybody may put files into /tmp: it has to be a plain one, ours or root's. */
-static FILE *open_map(int pid)
+static FILE *open_map(struct jit *jit, int pid, int64_t start_us)
 {
 	char path[64];
 	struct stat st;
@@ -58,12 +63,17 @@ static FILE *open_map(int pid)
 		close(fd);
 		return NULL;
 	}
+	if (st.st_mtime < start_us / 1000000 - 1) {
+		jit->stale = true;
+		close(fd);
+		return NULL;
+	}
 	return fdopen(fd, "r");
 }
 
-static void read_map(struct jit *jit, int pid)
+static void read_map(struct jit *jit, int pid, int64_t start_us)
 {
-	FILE *file = open_map(pid);
+	FILE *file = open_map(jit, pid, start_us);
 	char *line = NULL;
 	size_t room = 0;
 
@@ -74,19 +84,34 @@ static void read_map(struct jit *jit, int pid)
 		fclose(file);
 }
 
+/* Since the epoch, or 0: before the recording, or not known. */
+static int64_t start_of(const struct profile *profile, const struct profile_process *process)
+{
+	const char *attached = profile_meta_value(profile, "attached");
+
+	if (process->parent == PROFILE_NONE && attached && strcmp(attached, "0") != 0)
+		return 0;
+	return profile->run.start_realtime_us ? profile->run.start_realtime_us + process->start_us
+					      : 0;
+}
+
+static void read_process(struct jit *jit, const struct profile *profile,
+			 const struct profile_process *process)
+{
+	if (process->image == 0)
+		read_map(jit, process->pid, start_of(profile, process));
+}
+
 /* The module is called "[anon:PID]", or stands for the memory of all processes. */
 static void read_maps(struct jit *jit, const struct source_request *request)
 {
 	const struct profile *profile = request->profile;
-	int pid;
+	int pid = 0;
 
-	if (sscanf(request->module->name, "[anon:%d]", &pid) == 1) {
-		read_map(jit, pid);
-		return;
-	}
+	sscanf(request->module->name, "[anon:%d]", &pid);
 	for (size_t i = 0; i < profile->nr_processes; i++)
-		if (profile->processes[i].image == 0)
-			read_map(jit, profile->processes[i].pid);
+		if (!pid || profile->processes[i].pid == pid)
+			read_process(jit, profile, &profile->processes[i]);
 }
 
 static void jit_close(struct source *source)
@@ -109,9 +134,15 @@ static struct source *jit_open(const struct source_request *request)
 	jit->functions = request->functions;
 	read_maps(jit, request);
 	if (!jit->at.nr) {
+		const char *reason =
+			jit->stale ? "code made at run time; its /tmp/perf-PID.map is older than "
+				     "the process"
+				   : "code made at run time; no /tmp/perf-PID.map names it (node "
+				     "--perf-basic-prof, java -XX:+DumpPerfMapAtExit, python -X "
+				     "perf write one)";
+
 		jit_close(&jit->source);
-		return source_without(request,
-				      "code made at run time; no /tmp/perf-PID.map names it");
+		return source_without(request, reason);
 	}
 	segments_build(&jit->segments);
 	jit->nameless = functions_add(jit->functions, &nameless);

@@ -6,6 +6,7 @@ The addresses to name are put into a recorded profile, then `cprof symbolize` ru
 """
 
 import collections
+import contextlib
 import http.server
 import json
 import os
@@ -19,6 +20,7 @@ import struct
 import subprocess
 import threading
 import time
+import types
 from pathlib import Path
 
 import pytest
@@ -974,16 +976,69 @@ def test_hidden_kernel_addresses_are_said(nobody, need):
     assert "hidden" in frames.reason
 
 
-def test_jit_code_is_named_by_perf_map(resolve):
+@contextlib.contextmanager
+def perf_map(runner):
+    """A profile of one process with code at 0x1000 to 0x1030 made at run time, and the map of that process."""
     pid = 2 ** 22 + 17  # above what the kernel gives out
+    profile = runner.record("true", options=["--heap=off", "--no-symbols"])
+    put_addresses(profile.path, "[anon]", [0x1000, 0x101f, 0x1024, 0x1030], "anonymous", f"[anon:{pid}]")
+    with contextlib.closing(sqlite3.connect(profile.path)) as connection:
+        connection.execute("UPDATE process SET pid = ?", (pid,))
+        connection.commit()
+
+    def names():
+        assert runner.cprof_run("symbolize", profile.path).returncode == 0
+        return Frames(profile)
     path = Path(f"/tmp/perf-{pid}.map")
-    path.write_text("1000 20 LazyCompile:~work app.js:7\n1020 8 Builtin:Add\nnonsense\n")
     try:
-        frames = resolve("[anon]", [0x1000, 0x101f, 0x1024, 0x1030], kind="anonymous", name=f"[anon:{pid}]")
+        yield types.SimpleNamespace(path=path, names=names, nameless=f"[anon:{pid}]")
     finally:
-        path.unlink()
-    assert frames.names() == {0x1000: "LazyCompile:~work app.js:7", 0x101f: "LazyCompile:~work app.js:7",
-                              0x1024: "Builtin:Add", 0x1030: f"[anon:{pid}]"}
+        path.unlink(missing_ok=True)
+
+
+def test_jit_code_is_named_by_perf_map_as_it_grows(runner):
+    with perf_map(runner) as jit:
+        jit.path.write_text("1000 20 LazyCompile:~work app.js:7\nnonsense\n")
+        work = "LazyCompile:~work app.js:7"
+        assert jit.names().names() == {0x1000: work, 0x101f: work, 0x1024: jit.nameless, 0x1030: jit.nameless}
+        with jit.path.open("a") as file:
+            file.write("1020 8 Builtin:Add\n1018 8 Builtin:Instead\n")
+        assert jit.names().names() == {0x1000: work, 0x101f: "Builtin:Instead", 0x1024: "Builtin:Add",
+                                       0x1030: jit.nameless}
+
+
+def test_the_perf_map_of_a_former_process_is_not_used(runner):
+    with perf_map(runner) as jit:
+        jit.path.write_text("1000 40 another_program\n")
+        before = time.time() - 3600
+        os.utime(jit.path, (before, before))
+        frames = jit.names()
+    assert set(frames.names().values()) == {jit.nameless}
+    assert frames.debug == "none" and "is older than the process" in frames.reason
+
+
+@pytest.mark.parametrize("kind", ["a link", "another user's"])
+def test_a_perf_map_that_anybody_may_have_put_there_is_not_used(kind, nobody, tmp_path):
+    with perf_map(nobody) as jit:
+        if kind == "a link":
+            (tmp_path / "map").write_text("1000 40 somewhere_else\n")
+            jit.path.symlink_to(tmp_path / "map")
+        else:
+            jit.path.write_text("1000 40 something_else\n")
+            os.chown(jit.path, 12345, -1)
+        frames = jit.names()
+    assert set(frames.names().values()) == {jit.nameless} and "--perf-basic-prof" in frames.reason
+
+
+def test_a_program_that_makes_code_is_named_by_its_perf_map(record, programs):
+    profile = record(programs / "jit", "600")
+    report = profile.report()
+    path = Path(f"/tmp/perf-{report['processes'][0]['pid']}.map")
+    assert path.read_text().count("\n") == 2
+    path.unlink()
+    functions = {f["name"]: f for f in report["cpu"]["functions"]}
+    assert functions["jit_early"]["self"] > 0.3 and functions["jit_late one.js:7"]["self"] > 0.3
+    assert functions["jit_early"]["module"].startswith("[anon")
 
 
 # --- damage -------------------------------------------------------------------------------------
