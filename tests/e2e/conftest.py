@@ -25,6 +25,8 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ["shim_events"]
+
 TIME_LIMIT_S = 300
 
 # What would change the output of cprof or of the programs under it.

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A program under the shim, with tests/programs/heap_events in the place of the recorder.
 
-    from shim_events import events, shim  # noqa: F401 (fixtures)
-
     def test_every_free_is_there(events, programs):
         image = events(programs / "heap_every").image
         assert image["frees"] == 36

@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from conftest import wait_for
-from shim_events import REASON_NO_RINGS, REASON_SECCOMP, STATE_OFF, events, shim, sound  # noqa: F401 (fixtures)
+from shim_events import REASON_NO_RINGS, REASON_SECCOMP, STATE_OFF, sound
+
 
 LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
 
@@ -27,7 +28,7 @@ def shell_status(result):
 
 
 @pytest.fixture
-def guest(events, runner):  # noqa: F811
+def guest(events, runner):
     """guest(program, *arguments): its Events, having ended and complained as it does alone."""
     def run(*command, **options):
         alone = runner.run(*command)
@@ -51,7 +52,7 @@ def test_every_test_in_the_table_of_the_guest_exists():
     assert [name for name in names if not re.search(rf"(test_|, ){name}\b", text)] == []
 
 
-def test_the_shim_needs_no_newer_libc_than_of_2012(runner, shim, need):  # noqa: F811
+def test_the_shim_needs_no_newer_libc_than_of_2012(runner, shim, need):
     need.tool("readelf")
     symbols = runner.run("readelf", "-W", "--dyn-syms", shim).stdout
     versions = {tuple(map(int, version.split("."))) for version in re.findall(r"@GLIBC_([\d.]+)", symbols)}

@@ -243,7 +243,7 @@ def test_a_script_whose_interpreter_is_a_script(record, runner):
     for name in ("inner", "outer"):
         (runner.folder / name).chmod(0o755)
     profile = record("./outer", "a b", status=1)
-    assert profile.stdout == f"inner -e ./outer a b\nouter a b\n"
+    assert profile.stdout == "inner -e ./outer a b\nouter a b\n"
     assert profile.report()["heap"]["tracked"] is True
 
 

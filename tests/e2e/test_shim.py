@@ -12,8 +12,7 @@ import subprocess
 
 import pytest
 
-from shim_events import (REASON_FOREIGN_MALLOC, REASON_RECORDER_GONE, STATE_LIVE, STATE_OFF, STOP, build,
-                         events, shim)  # noqa: F401 (fixtures)
+from shim_events import REASON_FOREIGN_MALLOC, REASON_RECORDER_GONE, STATE_LIVE, STATE_OFF, STOP, build
 
 
 # --- counts -----------------------------------------------------------------------------------

@@ -173,7 +173,8 @@ def test_make_builds_the_same_thing(runner, need):
                                        "int main(void) { return f0(f1(f2(0))); }\n")
         builds.append(folder)
     assert runner.run("make", "-j2", "CC=/usr/bin/cc", cwd=builds[0]).returncode == 0
-    report = runner.record("make", "-j2", "-C", builds[1], "CC=/usr/bin/cc").report()
+    profile = runner.record("make", "-j2", "-C", builds[1], "CC=/usr/bin/cc")
+    report = profile.report()
     for path in builds[0].glob("*.o"):
         assert path.read_bytes() == (builds[1] / path.name).read_bytes()
     assert profile.spoiled_heap() == []
@@ -457,7 +458,8 @@ def test_the_heap_of_a_child_however_it_was_made(runner, need, way, cpu):
     need.tool("cc")
     (runner.folder / "forks.c").write_text(FORKS)
     assert runner.run("cc", "-fno-builtin", "-pthread", "-o", "forks", "forks.c").returncode == 0
-    report = runner.record("./forks", way, options=[f"--cpu={cpu}"]).report()
+    profile = runner.record("./forks", way, options=[f"--cpu={cpu}"])
+    report = profile.report()
     program, *children = [p for p in report["processes"] if p["tracked"]]
     (child,) = children
     executed = way in ("vfork", "spawn")
