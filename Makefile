@@ -121,6 +121,8 @@ $(O)/programs/%: tests/programs/%.c
 	$(call say,PROG)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CROSS)gcc $(target) -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls -o $@ $< -pthread $(program_flags)
+# They know how events are laid out.
+$(O)/programs/heap_events $(O)/programs/guest_scribbles: lib/shim/wire.h
 $(O)/programs/%: tests/programs/%.cc
 	$(call say,PROG)
 	$(Q)mkdir -p $(@D)

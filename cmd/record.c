@@ -52,7 +52,7 @@ static const struct argp_option table[] = {
 	{ "duration", KEY_DURATION, "TIME", 0, "End the recording after so long: 10, 500ms", 0 },
 	{ "delay", KEY_DELAY, "TIME", 0, "Sample only after so long", 0 },
 	{ "no-inherit", KEY_NO_INHERIT, NULL, 0, "Do not sample processes it starts", 0 },
-	{ "heap", KEY_HEAP, "MODE", 0, "exact: do not run without; off", 0 },
+	{ "heap", KEY_HEAP, "MODE", 0, "exact, counts: or do not run; off", 0 },
 	{ "cpu", KEY_CPU, "MODE", 0, "on: do not run without; off", 0 },
 	{ "no-symbols", KEY_NO_SYMBOLS, NULL, 0, "Leave names to cprof symbolize", 0 },
 	{ 0 },
@@ -76,12 +76,28 @@ static enum record_call_graph call_graph_option(struct argp_state *state, const 
 	return values[option_choice(state, "--call-graph", value, names)];
 }
 
-static enum record_side side_option(struct argp_state *state, const char *option, const char *on,
-				    const char *value)
+static enum record_side cpu_option(struct argp_state *state, const char *value)
 {
-	const char *const names[] = { "off", on, NULL };
+	static const char *const names[] = { "off", "on", NULL };
 
-	return option_choice(state, option, value, names) ? RECORD_REQUIRED : RECORD_OFF;
+	return option_choice(state, "--cpu", value, names) ? RECORD_REQUIRED : RECORD_OFF;
+}
+
+static void heap_option(struct argp_state *state, struct record_config *config, const char *value)
+{
+	static const char *const names[] = { "exact", "counts", "off", NULL };
+
+	config->heap = RECORD_REQUIRED;
+	switch (option_choice(state, "--heap", value, names)) {
+	case 0:
+		config->heap_mode = RECORD_HEAP_EXACT;
+		break;
+	case 1:
+		config->heap_mode = RECORD_HEAP_COUNTS;
+		break;
+	default:
+		config->heap = RECORD_OFF;
+	}
 }
 
 static uint32_t stack_size_option(struct argp_state *state, const char *value)
@@ -109,7 +125,7 @@ static void check(struct argp_state *state, const struct record_options *options
 	if (config->arguments && options->pids.nr)
 		argp_error(state, "-p PID and a program to run exclude each other");
 	if (options->pids.nr && config->heap == RECORD_REQUIRED)
-		argp_error(state, "--heap=exact: the heap of a process can only be accounted from "
+		argp_error(state, "--heap: the heap of a process can only be accounted from "
 				  "its start, not with -p");
 	if (config->frequency_hz && config->period)
 		argp_error(state, "--frequency and --count exclude each other");
@@ -146,10 +162,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		config->stack_bytes = stack_size_option(state, argument);
 		return 0;
 	case KEY_HEAP:
-		config->heap = side_option(state, "--heap", "exact", argument);
+		heap_option(state, config, argument);
 		return 0;
 	case KEY_CPU:
-		config->cpu = side_option(state, "--cpu", "on", argument);
+		config->cpu = cpu_option(state, argument);
 		return 0;
 	case 'p':
 		option_pids(state, "--pid", argument, &options->pids);

@@ -83,6 +83,22 @@ static char *read_cpu_model(void)
 	return found;
 }
 
+static const char *heap_mode(const struct record_config *config)
+{
+	static const char *const names[] = { [RECORD_HEAP_EXACT] = "exact",
+					     [RECORD_HEAP_SAMPLE] = "sample",
+					     [RECORD_HEAP_COUNTS] = "counts" };
+
+	return config->heap == RECORD_OFF || config->nr_attach ? "off" : names[config->heap_mode];
+}
+
+static uint64_t sample_bytes(const struct record_config *config)
+{
+	return config->heap != RECORD_OFF && config->heap_mode == RECORD_HEAP_SAMPLE
+		       ? config->heap_sample_bytes
+		       : 0;
+}
+
 static void describe(struct record *record)
 {
 	uname(&record->host);
@@ -97,9 +113,8 @@ static void describe(struct record *record)
 		.start_monotonic_ns = (int64_t)clock_now_ns(),
 		.options = record->config->options,
 		.exit_status = -1,
-		.heap_mode = record->config->heap == RECORD_OFF || record->config->nr_attach
-				     ? "off"
-				     : "exact",
+		.heap_mode = heap_mode(record->config),
+		.heap_sample_bytes = sample_bytes(record->config),
 	};
 }
 

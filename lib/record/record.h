@@ -38,6 +38,12 @@ enum record_side {
 	RECORD_REQUIRED, /* without it the program is not started */
 };
 
+enum record_heap {
+	RECORD_HEAP_EXACT,
+	RECORD_HEAP_SAMPLE,
+	RECORD_HEAP_COUNTS,
+};
+
 enum record_call_graph {
 	RECORD_STACKS_AUTO,
 	RECORD_STACKS_DWARF,
@@ -48,6 +54,10 @@ enum record_call_graph {
 enum {
 	RECORD_STACK_BYTES_MAX = 63 * 1024,
 };
+
+#define RECORD_SAMPLE_BYTES (UINT64_C(512) << 10)
+#define RECORD_SAMPLE_BYTES_MIN (UINT64_C(1) << 10)
+#define RECORD_SAMPLE_BYTES_MAX (UINT64_C(1) << 30)
 
 /* As often as the kernel allows. */
 #define RECORD_FREQUENCY_MOST UINT32_MAX
@@ -61,12 +71,14 @@ struct record_config {
 	const char *options; /* as the user gave them, for the profile; NULL: none */
 
 	enum record_side cpu, heap;
-	const char *events;    /* NULL: the default group */
-	uint32_t frequency_hz; /* 0: 997 */
-	uint64_t period;       /* 0: by frequency */
-	int64_t delay_ns;      /* before which nothing is sampled; 0: at once */
-	int64_t duration_ns;   /* after the delay, then the recording ends; 0: with the program */
-	bool no_inherit;       /* without what the program starts */
+	enum record_heap heap_mode;
+	uint64_t heap_sample_bytes; /* of a sample: RECORD_SAMPLE_BYTES_MIN ... _MAX */
+	const char *events;	    /* NULL: the default group */
+	uint32_t frequency_hz;	    /* 0: 997 */
+	uint64_t period;	    /* 0: by frequency */
+	int64_t delay_ns;	    /* before which nothing is sampled; 0: at once */
+	int64_t duration_ns; /* after the delay, then the recording ends; 0: with the program */
+	bool no_inherit;     /* without what the program starts */
 	enum record_call_graph call_graph;
 	uint32_t stack_bytes; /* 0: 16 KiB, and more where stacks are deeper */
 	const char *shim;     /* path of libcprof-heap.so; NULL: it was not found */

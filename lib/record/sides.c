@@ -190,8 +190,13 @@ static void process_ended_as(void *context, int32_t pid, uint64_t time_ns, int w
 
 static int open_collector(struct sides *sides, struct environment *environment, struct error *err)
 {
+	static const enum wire_mode modes[] = { [RECORD_HEAP_EXACT] = WIRE_MODE_EXACT,
+						[RECORD_HEAP_SAMPLE] = WIRE_MODE_SAMPLE,
+						[RECORD_HEAP_COUNTS] = WIRE_MODE_COUNTS };
 	const struct heap_collector_config collector = {
 		.aggregate = sides->aggregate,
+		.mode = modes[sides->config->heap_mode],
+		.sample_bytes = sides->config->heap_sample_bytes,
 		.context = sides,
 		.image_of = image_of,
 		.untracked = image_untracked,

@@ -68,6 +68,22 @@ void emit_free(int level, enum wire_function function, void *block)
 	ring_count(&track->ring.shared->frees, 1);
 }
 
+void emit_sampled_free(int level, enum wire_function function, void *block, bool is_next)
+{
+	struct track *track = track_get((unsigned int)level);
+	struct wire_event event = {
+		.op = WIRE_FREE,
+		.function = (uint8_t)function,
+		.result = is_next ? WIRE_RESULT_DONE : WIRE_RESULT_NONE,
+		.address = address_of(block),
+	};
+
+	if (!track)
+		return;
+	put(track, &event);
+	ring_count(&track->ring.shared->frees, 1);
+}
+
 void emit_realloc_begin(int level, void *block)
 {
 	struct track *track = track_get((unsigned int)level);
@@ -75,6 +91,11 @@ void emit_realloc_begin(int level, void *block)
 
 	if (track)
 		put(track, &event);
+}
+
+static bool has_block(enum wire_result result)
+{
+	return result == WIRE_RESULT_DONE || result == WIRE_RESULT_CAME;
 }
 
 void emit_realloc_end(int level, const uintptr_t *frame, enum wire_function function,
@@ -90,10 +111,10 @@ void emit_realloc_end(int level, const uintptr_t *frame, enum wire_function func
 		.result = (uint8_t)result,
 		.address = address_of(new_block),
 		.size = size,
-		.stack = result == WIRE_RESULT_DONE ? stack_of(track, frame) : 0,
+		.stack = has_block(result) ? stack_of(track, frame) : 0,
 	};
 	put(track, &event);
-	if (result == WIRE_RESULT_DONE)
+	if (has_block(result) || result == WIRE_RESULT_LEFT)
 		count(track, &track->ring.shared->reallocations, size);
 	else if (result == WIRE_RESULT_FREED)
 		ring_count(&track->ring.shared->frees, 1);

@@ -11,6 +11,7 @@
 #ifndef SHIM_EMIT_H
 #define SHIM_EMIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,8 @@ void emit_alloc(int level, const uintptr_t *frame, enum wire_function function, 
 		size_t size);
 
 void emit_free(int level, enum wire_function function, void *block);
+/* Of a block of the sample.  is_next: the thread did nothing else since it allocated one. */
+void emit_sampled_free(int level, enum wire_function function, void *block, bool is_next);
 
 /* A realloc of a block, before and after; result says what came of it. */
 void emit_realloc_begin(int level, void *block);

@@ -110,12 +110,10 @@ static void count_lost(void)
 		ring_count(&self.track[TRACK_LEVELS - 1]->ring.shared->lost, 1);
 }
 
-int guard_enter_slow(const uintptr_t *frame, enum guard_phase phase)
+static int enter(const uintptr_t *frame, enum guard_phase phase)
 {
 	int level;
 
-	if (!session_live() && !session_start())
-		return GUARD_OUT;
 	while ((level = innermost()) >= 0) {
 		enum inside inside = inside_of(level, frame);
 
@@ -131,4 +129,17 @@ int guard_enter_slow(const uintptr_t *frame, enum guard_phase phase)
 	}
 	guard_phase(level, frame, phase);
 	return level;
+}
+
+int guard_enter_slow(const uintptr_t *frame, enum guard_phase phase)
+{
+	int level = 0;
+
+	if (!session_live() && !session_start())
+		return GUARD_OUT;
+	if (self.hook[0])
+		level = enter(frame, phase);
+	else
+		guard_phase(level, frame, phase);
+	return level == GUARD_OUT || session_exact() ? level : guard_count(level);
 }

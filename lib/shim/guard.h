@@ -29,6 +29,18 @@
 
 #define GUARD_OUT (-1) /* only forward this call */
 
+/* In the modes that do not follow every block a level is given as one below GUARD_OUT: what is to
+ * be done then is in count.h. */
+static inline int guard_count(int level)
+{
+	return GUARD_OUT - 1 - level;
+}
+
+static inline int guard_level(int level)
+{
+	return level < GUARD_OUT ? GUARD_OUT - 1 - level : level;
+}
+
 /* Attribute of every function that calls guard_enter(): hooks are told from other code by it. */
 #define GUARD_HOOK __attribute__((section("cprof_hooks")))
 
@@ -46,13 +58,13 @@ static inline uintptr_t guard_caller_sp(const uintptr_t *frame)
 	return (uintptr_t)(frame + 2);
 }
 
-/* All but the first level of a live session. */
+/* All but the first level of a session that follows every block. */
 int guard_enter_slow(const uintptr_t *frame, enum guard_phase phase);
 
-/* Returns the level, or GUARD_OUT. */
+/* Returns the level, GUARD_OUT, or guard_count() of the level. */
 static inline int guard_enter(const uintptr_t *frame, enum guard_phase phase)
 {
-	if (__builtin_expect(!session_live() || self.hook[0], 0))
+	if (__builtin_expect(!session_exact() || self.hook[0], 0))
 		return guard_enter_slow(frame, phase);
 	*(volatile uintptr_t *)&self.hook[0] = guard_caller_sp(frame) | phase;
 	return 0;

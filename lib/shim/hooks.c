@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/count.h"
 #include "shim/emit.h"
 #include "shim/guard.h"
 #include "shim/hook.h"
@@ -28,8 +29,8 @@ __attribute__((constructor)) static void start(void)
 static inline void *allocated(int level, const uintptr_t *frame, enum wire_function function,
 			      void *block, size_t size)
 {
-	if (level == GUARD_OUT)
-		return block;
+	if (__builtin_expect(level < 0, 0))
+		return count_alloc(level, frame, function, block, size);
 	if (block) {
 		guard_phase(level, frame, GUARD_OURS);
 		emit_alloc(level, frame, function, block, size);
@@ -94,8 +95,12 @@ EXPORT void *pvalloc(size_t size)
 
 static inline void begin(int level, const uintptr_t *frame, void *block)
 {
-	if (level == GUARD_OUT || !block)
+	if (!block)
 		return;
+	if (__builtin_expect(level < 0, 0)) {
+		count_realloc_begin(level, frame, block);
+		return;
+	}
 	guard_phase(level, frame, GUARD_OURS);
 	emit_realloc_begin(level, block);
 	guard_phase(level, frame, GUARD_REAL);
@@ -104,8 +109,10 @@ static inline void begin(int level, const uintptr_t *frame, void *block)
 static inline void *reallocated(int level, const uintptr_t *frame, enum wire_function function,
 				void *block, void *new_block, size_t size)
 {
-	if (level == GUARD_OUT || !block)
+	if (!block)
 		return allocated(level, frame, function, new_block, size);
+	if (__builtin_expect(level < 0, 0))
+		return count_realloc_end(level, frame, function, block, new_block, size);
 	guard_phase(level, frame, GUARD_OURS);
 	emit_realloc_end(level, frame, function, new_block, size,
 			 new_block ? WIRE_RESULT_DONE
@@ -163,10 +170,12 @@ static inline bool freeing(const uintptr_t *frame, enum wire_function function, 
 
 	int level = guard_enter(frame, GUARD_OURS);
 
-	if (level != GUARD_OUT) {
-		emit_free(level, function, block);
-		guard_leave(level);
+	if (__builtin_expect(level < 0, 0)) {
+		count_free(level, function, block);
+		return true;
 	}
+	emit_free(level, function, block);
+	guard_leave(level);
 	return true;
 }
 

@@ -29,7 +29,7 @@ static bool is_ours(void)
 
 static void note_fork(const uintptr_t *frame)
 {
-	int level = guard_enter(frame, GUARD_OURS);
+	int level = guard_level(guard_enter(frame, GUARD_OURS));
 
 	if (level == GUARD_OUT)
 		return;
@@ -77,7 +77,7 @@ static void note_exec(const uintptr_t *frame)
 {
 	real_find();
 
-	int level = is_ours() ? guard_enter(frame, GUARD_OURS) : GUARD_OUT;
+	int level = is_ours() ? guard_level(guard_enter(frame, GUARD_OURS)) : GUARD_OUT;
 
 	if (level == GUARD_OUT)
 		return;
@@ -249,7 +249,7 @@ static int status_of_exit(int status)
 
 static void note_end(const uintptr_t *frame, pid_t pid, int wait_status)
 {
-	int level = guard_enter(frame, GUARD_OURS);
+	int level = guard_level(guard_enter(frame, GUARD_OURS));
 
 	if (level == GUARD_OUT)
 		return;

@@ -21,6 +21,7 @@ enum session_state {
 /* Zeroed by the kernel in the child of a fork. */
 struct page {
 	_Atomic uint32_t live;
+	_Atomic uint32_t exact;
 	_Atomic uint32_t ours; /* the session is this process's own */
 };
 
@@ -28,7 +29,7 @@ static _Atomic uint32_t not_live;
 static struct page *page;
 
 struct session session;
-_Atomic uint32_t *session_live_word = &not_live;
+_Atomic uint32_t *session_live_word = &not_live, *session_exact_word = &not_live;
 
 /* Some part of a sanitizer's run-time library is in the process. */
 extern void __asan_init(void) __attribute__((weak));
@@ -145,6 +146,7 @@ static bool make_page(void)
 		return false;
 	page = made;
 	session_live_word = &page->live;
+	session_exact_word = &page->exact;
 	atomic_store(&page->ours, 1);
 	return true;
 }
@@ -159,6 +161,8 @@ static enum wire_reason objection(void)
 		return WIRE_REASON_FOREIGN_MALLOC;
 	if (!make_page())
 		return WIRE_REASON_NO_FORK_GUARD;
+	if (session.mode == WIRE_MODE_SAMPLE && !chosen_init(&session.chosen))
+		return WIRE_REASON_NO_MEMORY;
 	return WIRE_REASON_NONE;
 }
 
@@ -175,8 +179,20 @@ static bool go_live(void)
 	session.segment->missed = session.missed;
 	atomic_store(&session.segment->state, WIRE_STATE_LIVE);
 	session.state = SESSION_STARTED;
+	atomic_store(session_exact_word, session.mode == WIRE_MODE_EXACT);
 	atomic_store(session_live_word, 1);
 	return true;
+}
+
+/* The program can scribble over what is shared. */
+static void copy_mode(void)
+{
+	uint64_t bytes = session.control->sample_bytes;
+
+	session.mode = (enum wire_mode)session.control->mode;
+	session.sample_bytes = bytes < WIRE_SAMPLE_BYTES_MIN   ? WIRE_SAMPLE_BYTES_MIN
+			       : bytes > WIRE_SAMPLE_BYTES_MAX ? WIRE_SAMPLE_BYTES_MAX
+							       : bytes;
 }
 
 bool session_open(const char *path)
@@ -187,8 +203,10 @@ bool session_open(const char *path)
 	if (fd >= 0)
 		sys_close((int)fd);
 	session.pid = sys_getpid();
-	if (mapped)
+	if (mapped) {
+		copy_mode();
 		return go_live();
+	}
 	if (session.segment) {
 		fill_header(session.segment);
 		session_off(WIRE_REASON_NO_MEMORY);
@@ -267,6 +285,7 @@ bool session_start(void)
 
 void session_off(enum wire_reason reason)
 {
+	atomic_store(session_exact_word, 0);
 	atomic_store(session_live_word, 0);
 	session.state = SESSION_OFF;
 	session.segment->reason = reason;

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "shim/area.h"
+#include "shim/chosen.h"
 #include "shim/modules.h"
 #include "shim/trie.h"
 #include "shim/wire.h"
@@ -31,6 +32,9 @@ struct session {
 	_Atomic(void *) starter; /* some address of the thread that starts it */
 	int32_t pid;		 /* as getpid() has it */
 	uint32_t forked;	 /* 1: it came about by a fork */
+	enum wire_mode mode;
+	uint64_t sample_bytes;
+	struct chosen chosen; /* in WIRE_MODE_SAMPLE */
 	struct wire_control *control;
 	struct wire_segment *segment;
 	struct area slots;
@@ -39,11 +43,17 @@ struct session {
 };
 
 extern struct session session;
-extern _Atomic uint32_t *session_live_word;
+extern _Atomic uint32_t *session_live_word, *session_exact_word;
 
 static inline bool session_live(void)
 {
 	return atomic_load_explicit(session_live_word, memory_order_relaxed);
+}
+
+/* It is live, and every operation is an event. */
+static inline bool session_exact(void)
+{
+	return atomic_load_explicit(session_exact_word, memory_order_relaxed);
 }
 
 /* Starts it if nobody in this process has tried before.  True if it is live.  errno stays as it

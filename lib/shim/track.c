@@ -139,6 +139,9 @@ struct track *track_claim(unsigned int level)
 		self.stack_top = stack_top();
 	shared->level = level;
 	ring_init(&track->ring, session.control, shared, slots);
+	if (session.mode == WIRE_MODE_SAMPLE && !track->sampler.mean)
+		sampler_init(&track->sampler, session.sample_bytes,
+			     wire_clock() ^ (uint64_t)tid << 32 ^ (uintptr_t)track);
 	walk_init(&track->walk, &session.modules, &session.trie, self.stack_top);
 	introduce(track, tid);
 	self.track[level] = track;

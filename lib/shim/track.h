@@ -14,9 +14,11 @@
 #ifndef SHIM_TRACK_H
 #define SHIM_TRACK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "shim/ring.h"
+#include "shim/sampler.h"
 #include "shim/walk.h"
 
 /* Nesting: the program, a signal handler that interrupted the shim, and one that interrupted that.
@@ -25,6 +27,11 @@
 
 struct track {
 	struct ring ring;
+	/* See count.h. */
+	struct sampler sampler;
+	uint64_t chosen_at; /* operations so far when the last block of the sample came */
+	bool in_realloc;    /* of a block of the sample */
+
 	struct walk walk;
 };
 

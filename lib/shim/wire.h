@@ -78,6 +78,14 @@
  * it sets to 1 before it looks at the rings one last time); producers whose ring is more than half
  * full reset it to 0 and wake it.
  *
+ * SAMPLES.  In WIRE_MODE_SAMPLE points lie on the bytes that a thread allocates, at distances drawn
+ * from the exponential distribution with the mean sample_bytes, and a block is of the sample when
+ * one of its bytes (a block of size 0 has one) is hit: with the probability
+ * 1 - exp(-size / sample_bytes), whatever happens to other blocks.  Only what happens to blocks of
+ * the sample is an event.  A reallocation ends one block and draws anew for the other: it is BEGIN
+ * and END if the old one was of the sample, END alone if only the new one is.  WIRE_FREE has a
+ * result then: DONE if the thread did nothing else since it allocated the block.
+ *
  * TIME.  An event's clock is part of wire_clock(): a raw counter, good for lifetimes, no order.
  * It becomes CLOCK_MONOTONIC by wire_clock_expand() and pairs (wire_clock, clock_gettime) that the
  * recorder takes for itself.
@@ -109,7 +117,7 @@
 #define WIRE_ASAN_OPTIONS "verify_asan_link_order=0"
 
 #define WIRE_MAGIC UINT64_C(0x31656e7772706325)
-#define WIRE_VERSION 2
+#define WIRE_VERSION 3
 
 /* Everything that is mapped apart starts at a multiple of this, the largest page size. */
 #define WIRE_ALIGN (UINT64_C(64) << 10)
@@ -137,8 +145,13 @@
 #define WIRE_HEARTBEAT_LIMIT_NS UINT64_C(2000000000)
 
 enum wire_mode {
-	WIRE_MODE_EXACT = 1,
+	WIRE_MODE_EXACT = 1, /* every operation is an event */
+	WIRE_MODE_SAMPLE,    /* those of a sample of blocks are, all are counted */
+	WIRE_MODE_COUNTS,    /* all are counted */
 };
+
+#define WIRE_SAMPLE_BYTES_MIN (UINT64_C(1) << 10)
+#define WIRE_SAMPLE_BYTES_MAX (UINT64_C(1) << 30)
 
 struct wire_control {
 	uint64_t magic;
@@ -147,6 +160,7 @@ struct wire_control {
 	int32_t launcher;	       /* pid */
 	uint32_t mode;		       /* enum wire_mode */
 	uint32_t ring_log2;	       /* slots of a new ring */
+	uint64_t sample_bytes;	       /* of WIRE_MODE_SAMPLE: see there */
 
 	/* CLOCK_MONOTONIC, stored by the recorder at least every 100 ms, from before the start; 0:
 	 * it has left. */
@@ -309,6 +323,8 @@ enum wire_result {
 	WIRE_RESULT_DONE,   /* the block is at `address` now, moved or not */
 	WIRE_RESULT_FAILED, /* the block is where and what it was */
 	WIRE_RESULT_FREED,  /* realloc(p, 0) returned NULL: a free */
+	WIRE_RESULT_LEFT,   /* done, but the block is not of the sample any more */
+	WIRE_RESULT_CAME,   /* done, and only now the block is of the sample: there was no BEGIN */
 };
 
 /* An event, unpacked. */

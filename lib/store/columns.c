@@ -66,6 +66,8 @@ int column_bind(sqlite3_stmt *statement, int index, const struct column *column,
 	case COLUMN_I64:
 	case COLUMN_U64:
 		return sqlite3_bind_int64(statement, index, AS(int64_t));
+	case COLUMN_U64_OR_NULL:
+		return bind_unless(statement, index, AS(int64_t), (int64_t)PROFILE_UNKNOWN);
 	case COLUMN_TIME:
 		return bind_unless(statement, index, AS(int64_t), PROFILE_NO_TIME);
 	case COLUMN_DOUBLE:
@@ -100,6 +102,7 @@ static const char *set_integer(const struct column *column, char *field, int64_t
 {
 	switch (column->type) {
 	case COLUMN_U64:
+	case COLUMN_U64_OR_NULL:
 		*(int64_t *)field = value;
 		return NULL;
 	case COLUMN_I64:
@@ -136,6 +139,9 @@ static const char *set_absent(const struct column *column, char *field)
 	switch (column->type) {
 	case COLUMN_TIME:
 		*(int64_t *)field = PROFILE_NO_TIME;
+		return NULL;
+	case COLUMN_U64_OR_NULL:
+		*(uint64_t *)field = PROFILE_UNKNOWN;
 		return NULL;
 	case COLUMN_EXIT_STATUS:
 		*(int *)field = -1;

@@ -29,6 +29,7 @@ enum column_type {
 	COLUMN_SIGNAL,	    /* int; 0: NULL */
 	COLUMN_I64,	    /* a time or duration, which is never NULL */
 	COLUMN_U64,	    /* above 2^63 - 1: the negative number with the same bits */
+	COLUMN_U64_OR_NULL, /* PROFILE_UNKNOWN: NULL */
 	COLUMN_TIME,	    /* int64_t; PROFILE_NO_TIME: NULL */
 	COLUMN_DOUBLE,
 	COLUMN_BOOL,

@@ -26,6 +26,7 @@
 
 #define PROFILE_NONE UINT32_MAX
 #define PROFILE_NO_TIME INT64_MIN
+#define PROFILE_UNKNOWN UINT64_MAX /* a number that was not measured */
 
 /* The recording as a whole: one. */
 struct profile_run {
@@ -45,9 +46,10 @@ struct profile_run {
 	const char *cpu_reason; /* why not, or what was substituted and why; NULL: as asked */
 	bool user_only;		/* kernel code was not sampled */
 
-	const char *heap_mode;	 /* "exact", "off" ... as recorded */
-	bool heap_tracked;	 /* at least one image reported to us */
-	const char *heap_reason; /* why not; NULL when tracked */
+	const char *heap_mode;	    /* "exact", "sample", "counts", "off": as recorded */
+	uint64_t heap_sample_bytes; /* of "sample": mean distance of its points; 0: of no sample */
+	bool heap_tracked;	    /* at least one image reported to us */
+	const char *heap_reason;    /* why not; NULL when tracked */
 };
 
 enum profile_status {
@@ -173,7 +175,8 @@ struct profile_total {
 
 #define PROFILE_NR_LIFETIMES 4 /* below 10 us, below 1 ms, below 100 ms, longer */
 
-/* Heap figures of one image, or of the whole tree (process == PROFILE_NONE). */
+/* Heap figures of one image, or of the whole tree (process == PROFILE_NONE).  With heap_mode "counts"
+ * all but the sums are PROFILE_UNKNOWN. */
 struct profile_heap {
 	uint32_t process;
 	uint64_t allocations, frees, reallocations;
@@ -192,7 +195,7 @@ struct profile_heap {
 	uint64_t stall_us; /* time the program waited for the recorder */
 	uint64_t inherited_bytes, inherited_frees;
 	/* The shim's own counters, to check the above against. */
-	uint64_t counted_allocations, counted_frees, counted_bytes;
+	uint64_t counted_allocations, counted_reallocations, counted_frees, counted_bytes;
 };
 
 /* The function a program called; the last frame of a site. */

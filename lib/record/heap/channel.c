@@ -109,6 +109,12 @@ int channel_open(struct channel *channel, unsigned int ring_log2, struct error *
 	return 0;
 }
 
+void channel_set_mode(const struct channel *channel, enum wire_mode mode, uint64_t sample_bytes)
+{
+	channel->control->mode = mode;
+	channel->control->sample_bytes = sample_bytes;
+}
+
 void channel_close(struct channel *channel)
 {
 	if (channel->control)

@@ -34,6 +34,9 @@ struct channel {
 int channel_open(struct channel *channel, unsigned int ring_log2, struct error *err);
 void channel_close(struct channel *channel);
 
+/* Before any program opens it: how it is followed, exactly if nothing is said. */
+void channel_set_mode(const struct channel *channel, enum wire_mode mode, uint64_t sample_bytes);
+
 /* Maps a part of the file, PROT_ as for mmap(); NULL if that is refused. */
 void *channel_map(const struct channel *channel, uint64_t at, size_t size, int prot);
 /* Somebody claimed the segment and filled it in.  Cheap where not. */

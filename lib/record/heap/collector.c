@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "record/heap/intake.h"
+#include "record/heap/mode.h"
 
 #define SLEEP_NS UINT64_C(20000000)
 #define BLOCKED_NS 2000000
@@ -85,6 +86,7 @@ static void add_counted(struct profile_heap *to, const struct profile_heap *from
 {
 	to->stall_us += from->stall_us;
 	to->counted_allocations += from->counted_allocations;
+	to->counted_reallocations += from->counted_reallocations;
 	to->counted_frees += from->counted_frees;
 	to->counted_bytes += from->counted_bytes;
 }
@@ -100,6 +102,7 @@ static void tree_figures(const struct heap_collector *c, struct profile_heap *tr
 		image_figures(*image, &counted);
 		add_counted(tree, &counted);
 	}
+	mode_adjust(c->config.mode, tree);
 }
 
 static void tell_endings(struct heap_collector *c)
@@ -261,6 +264,13 @@ int heap_collector_start(struct heap_collector *c, uint64_t start_ns, struct err
 	return ret;
 }
 
+static void set_mode(struct heap_collector *c)
+{
+	if (!c->config.mode)
+		c->config.mode = WIRE_MODE_EXACT;
+	channel_set_mode(&c->channel, c->config.mode, c->config.sample_bytes);
+}
+
 int heap_collector_open(struct heap_collector **collector,
 			const struct heap_collector_config *config, struct error *err)
 {
@@ -275,9 +285,11 @@ int heap_collector_open(struct heap_collector **collector,
 		heap_collector_free(c);
 		return ret;
 	}
+	set_mode(c);
 	c->model = heap_model_new();
 	c->frames = frames_new(config->aggregate);
 	intake_init(&c->intake, &c->channel, c->model, c->frames);
+	c->intake.mode = c->config.mode;
 	*collector = c;
 	return 0;
 }

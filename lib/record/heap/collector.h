@@ -28,6 +28,7 @@
 
 #include "base/error.h"
 #include "record/aggregate/aggregate.h"
+#include "shim/wire.h"
 
 /* What an image says of itself when its heap begins to be accounted. */
 struct heap_hello {
@@ -43,6 +44,8 @@ struct heap_hello {
 struct heap_collector_config {
 	struct aggregate *aggregate;
 	unsigned int ring_log2; /* slots of a ring, 32 bytes each; 0: the default */
+	enum wire_mode mode;	/* 0: exact */
+	uint64_t sample_bytes;	/* in WIRE_MODE_SAMPLE */
 
 	void *context;
 	/* The profile's id of the image, or PROFILE_NONE: not known yet, ask again.  at_last: there

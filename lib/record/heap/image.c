@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "record/heap/mode.h"
 
 /* --- who it is --------------------------------------------------------------------------------*/
 
@@ -50,6 +51,7 @@ struct image *image_new(struct heap_model *model, struct segment *segment)
 	image->id = heap_model_image(model);
 	image->start_sequence = segment->start_sequence;
 	image->process = PROFILE_NONE;
+	image->mode = WIRE_MODE_EXACT;
 	image->changed = true;
 	image->was_tracked = atomic_load(&segment->shared->state) == WIRE_STATE_LIVE;
 	read_hello(image, segment->shared);
@@ -137,9 +139,14 @@ static uint64_t relaxed(const _Atomic uint64_t *counter)
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
+static uint64_t counted_operations(const struct image *image)
+{
+	return image->counted_allocations + image->counted_reallocations + image->counted_frees;
+}
+
 void image_read_counters(struct image *image)
 {
-	uint64_t lost = image->lost;
+	uint64_t lost = image->lost, before = counted_operations(image);
 
 	if (!image->segment || image->end_ns)
 		return;
@@ -158,6 +165,7 @@ void image_read_counters(struct image *image)
 		image->lost += relaxed(&shared->lost) + (*ring)->damaged;
 		image->stalled_ns += relaxed(&shared->stalled_ns);
 	}
+	image->changed |= counted_operations(image) != before;
 	if (image->lost > lost)
 		heap_model_lost(image->model, image->id, image->lost - lost);
 }
@@ -168,8 +176,10 @@ void image_figures(const struct image *image, struct profile_heap *figures)
 	figures->process = image->process;
 	figures->stall_us = image->stalled_ns / 1000;
 	figures->counted_allocations = image->counted_allocations;
+	figures->counted_reallocations = image->counted_reallocations;
 	figures->counted_frees = image->counted_frees;
 	figures->counted_bytes = image->counted_bytes;
+	mode_adjust(image->mode, figures);
 }
 
 static void add(struct profile_heap_site *sum, const struct profile_heap_site *site)
@@ -341,8 +351,8 @@ static uint64_t disagreement(const struct image *image, const struct profile_hea
 		return 0;
 
 	uint64_t calls = distance(figures->allocations + figures->reallocations,
-				  image->counted_allocations + image->counted_reallocations);
-	uint64_t bytes = distance(figures->allocated_bytes, image->counted_bytes);
+				  figures->counted_allocations + figures->counted_reallocations);
+	uint64_t bytes = distance(figures->allocated_bytes, figures->counted_bytes);
 
 	return calls ? calls : bytes ? 1 : 0;
 }

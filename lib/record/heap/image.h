@@ -45,6 +45,7 @@ struct image {
 	struct heap_model *model;
 	struct segment *segment; /* NULL when it is gone */
 	uint32_t id;		 /* the model's */
+	enum wire_mode mode;
 	uint64_t start_sequence;
 	uint32_t process; /* the profile's; PROFILE_NONE: not known yet */
 	struct heap_hello hello;

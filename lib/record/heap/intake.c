@@ -19,7 +19,9 @@
 void intake_init(struct intake *intake, struct channel *channel, struct heap_model *model,
 		 struct frames *frames)
 {
-	*intake = (struct intake){ .channel = channel, .model = model, .frames = frames };
+	*intake = (struct intake){
+		.channel = channel, .model = model, .frames = frames, .mode = WIRE_MODE_EXACT
+	};
 	ticks_start(&intake->ticks);
 }
 
@@ -286,6 +288,7 @@ static void begin_image(struct intake *intake, struct segment *segment)
 {
 	struct image *image = image_new(intake->model, segment);
 
+	image->mode = intake->mode;
 	segment->image = image;
 	if (segment->is_forked)
 		inherit(intake, segment);

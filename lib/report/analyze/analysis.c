@@ -70,7 +70,7 @@ static void add_timeline(struct heap *heap, const struct profile *profile,
 {
 	struct history_scope with_heap = *scope;
 
-	with_heap.no_heap = heap->tracked ? NULL : heap->reason;
+	with_heap.no_heap = heap->tracked && heap->followed ? NULL : heap->reason;
 	history_analyze(&heap->timeline, profile, &with_heap);
 }
 

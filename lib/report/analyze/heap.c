@@ -2,6 +2,7 @@
 #include "report/analyze/heap.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/map.h"
@@ -36,27 +37,42 @@ static void add_figures(struct heap *heap, const struct profile_heap *row)
 	heap->frees += row->frees;
 	heap->reallocations += row->reallocations;
 	heap->allocated_bytes += row->allocated_bytes;
+	heap->stall_s += (double)row->stall_us / 1e6;
+	heap->lost_events += row->lost_events;
+	if (!heap->followed)
+		return;
 	heap->freed_bytes += row->freed_bytes;
 	heap->live_bytes += row->live_bytes;
 	heap->live_blocks += row->live_blocks;
 	heap->temporary += row->temporary;
 	heap->inherited_bytes += row->inherited_bytes;
 	heap->inherited_frees += row->inherited_frees;
-	heap->stall_s += (double)row->stall_us / 1e6;
 	heap->unknown_frees += row->unknown_frees;
 	heap->late_events += row->late_events;
-	heap->lost_events += row->lost_events;
 	for (size_t i = 0; i < PROFILE_NR_LIFETIMES; i++) {
 		heap->churn.classes[i].bytes += row->churn[i].bytes;
 		heap->churn.classes[i].blocks += row->churn[i].blocks;
 	}
 }
 
+static const char not_estimated[] = "counted, not estimated";
+
+static void set_no_peak(struct heap *heap, const char *reason)
+{
+	heap->peak_bytes = heap->peak_blocks = heap->peak_time_s = FIGURE_ABSENT(reason);
+	heap->peak_bytes_error = FIGURE_ABSENT(reason);
+}
+
 static void set_peak(struct heap *heap, const struct profile_heap *row)
 {
+	if (!heap->followed) {
+		set_no_peak(heap, heap->reason);
+		return;
+	}
 	heap->peak_bytes = FIGURE((double)row->peak_bytes);
 	heap->peak_blocks = FIGURE((double)row->peak_blocks);
 	heap->peak_exact = row->peak_exact;
+	heap->peak_bytes_error = FIGURE_ABSENT(not_estimated);
 	heap->peak_time_s = row->peak_time_us == PROFILE_NO_TIME || !row->peak_bytes
 				    ? FIGURE_ABSENT("there was no peak")
 				    : FIGURE((double)row->peak_time_us / 1e6);
@@ -117,8 +133,7 @@ static bool find_figures(struct work *w)
 		return true;
 	}
 
-	w->heap->peak_bytes = w->heap->peak_blocks = w->heap->peak_time_s =
-		FIGURE_ABSENT(NO_COMMON_PEAK);
+	set_no_peak(w->heap, NO_COMMON_PEAK);
 	for (size_t i = 0; i < w->profile->nr_heaps; i++) {
 		row = &w->profile->heaps[i];
 		if (row->process == PROFILE_NONE || !wants(w, row->process))
@@ -254,6 +269,8 @@ static void finish_site(struct work *w, struct site_work *work)
 	struct heap_site *site = work->site;
 
 	site->temporary_share = share(site->temporary, site->allocations);
+	site->error.allocations = site->error.allocated_bytes = site->error.at_peak_bytes =
+		site->error.live_bytes = FIGURE_ABSENT(not_estimated);
 	if (work->lifetime_blocks)
 		site->mean_lifetime_s =
 			FIGURE((double)work->lifetime_us / 1e6 / (double)work->lifetime_blocks);
@@ -305,7 +322,7 @@ static const char *why_untracked(const struct profile *profile)
 				     : "the recording has not come as far as the heap's figures";
 }
 
-const char *heap_why_untracked(const struct profile *profile, uint32_t process)
+static const char *find_why_untracked(const struct profile *profile, uint32_t process)
 {
 	const char *reason = profile->run.heap_reason;
 	bool tracked = is_tracked(profile);
@@ -317,11 +334,29 @@ const char *heap_why_untracked(const struct profile *profile, uint32_t process)
 	return tracked ? NULL : reason ?: why_untracked(profile);
 }
 
+static bool is_followed(const struct profile *profile)
+{
+	return !profile->run.heap_mode || strcmp(profile->run.heap_mode, "counts") != 0;
+}
+
+const char *heap_why_unfollowed(const struct profile *profile, uint32_t process)
+{
+	const char *untracked = find_why_untracked(profile, process);
+
+	if (untracked || is_followed(profile))
+		return untracked;
+	return "operations were only counted (--heap=counts): no peak, no stacks";
+}
+
 static void describe(struct heap *heap, const struct profile *profile, uint32_t process)
 {
 	heap->mode = profile->run.heap_mode;
-	heap->reason = heap_why_untracked(profile, process);
-	heap->tracked = !heap->reason;
+	heap->tracked = !find_why_untracked(profile, process);
+	heap->followed = is_followed(profile);
+	heap->reason = heap_why_unfollowed(profile, process);
+	heap->sample_bytes = profile->run.heap_sample_bytes
+				     ? FIGURE((double)profile->run.heap_sample_bytes)
+				     : FIGURE_ABSENT("not a sample");
 }
 
 void heap_analyze(struct heap *heap, const struct profile *profile, struct heap_places *places,
@@ -343,6 +378,9 @@ void heap_analyze(struct heap *heap, const struct profile *profile, struct heap_
 		heap->reason = "no figures were received";
 		return;
 	}
+	heap->live_bytes_error = FIGURE_ABSENT(not_estimated);
+	if (!heap->followed)
+		return;
 	add_live_at_exec(&w);
 	finish_figures(heap);
 	if (!scope->no_sites)

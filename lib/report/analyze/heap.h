@@ -28,6 +28,9 @@ struct heap_site {
 	uint64_t temporary;
 	double temporary_share; /* of the allocations */
 	struct figure mean_lifetime_s;
+	struct {
+		struct figure allocations, allocated_bytes, at_peak_bytes, live_bytes;
+	} error; /* standard errors of what is estimated from a sample */
 };
 
 struct heap_lifetime {
@@ -48,13 +51,16 @@ struct heap_churn {
 struct heap {
 	const char *mode;
 	bool tracked;  /* if not, nothing below is known */
+	bool followed; /* if not, only what was counted: no peak, no sites */
 	bool withheld; /* not tracked here, since what is known is not of what was selected */
 	const char *reason;
+	struct figure sample_bytes; /* mean distance of a sample's points; absent: there is none */
 
 	uint64_t allocations, frees, reallocations;
 	uint64_t allocated_bytes, freed_bytes;
 	struct figure peak_bytes, peak_blocks, peak_time_s;
 	bool peak_exact;
+	struct figure peak_bytes_error, live_bytes_error; /* of a sample: standard errors */
 	uint64_t live_bytes, live_blocks;
 	uint64_t live_at_exec_bytes,
 		live_at_exec_blocks; /* of these, of images that an exec ended */
@@ -82,7 +88,8 @@ void heap_analyze(struct heap *heap, const struct profile *profile, struct heap_
 		  const struct heap_scope *scope);
 void heap_release(struct heap *heap);
 
-/* Why there are no figures of the process, or of any (PROFILE_NONE); NULL: there are. */
-const char *heap_why_untracked(const struct profile *profile, uint32_t process);
+/* Why there are no figures of the blocks of the process, or of any (PROFILE_NONE); NULL: there are.
+ */
+const char *heap_why_unfollowed(const struct profile *profile, uint32_t process);
 
 #endif

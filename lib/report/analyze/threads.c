@@ -56,7 +56,7 @@ static void fill(struct thread_row *row, const struct profile *profile,
 		 const struct selection *selection, const struct profile_thread *thread)
 {
 	const struct profile_process *process = &profile->processes[thread->process];
-	const char *reason = heap_why_untracked(profile, thread->process);
+	const char *reason = heap_why_unfollowed(profile, thread->process);
 
 	if (!reason && !span_is_all(&selection->span))
 		reason = HEAP_OF_THE_WHOLE_RUN;

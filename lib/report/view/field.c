@@ -55,9 +55,12 @@ static struct value figure(const struct figure *figure, enum field_unit unit)
 
 static bool is_known(const struct fields *fields, const struct field *field, const void *row)
 {
-	if (!fields->may_be_unknown || field->always)
-		return true;
-	return *(const bool *)((const char *)row + fields->known);
+	const bool *known = (const void *)((const char *)row + fields->known);
+	const bool *detailed = (const void *)((const char *)row + fields->detailed);
+
+	if (field->detail && fields->may_lack_details && !*detailed)
+		return false;
+	return !fields->may_be_unknown || field->always || *known;
 }
 
 struct value field_value(const struct fields *fields, const struct field *field, const void *row)

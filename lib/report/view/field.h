@@ -50,6 +50,7 @@ struct field {
 	size_t offset;
 	const struct fields *of; /* OBJECT, ROWS, MAP */
 	bool always;		 /* known even where the others of the struct are not */
+	bool detail;		 /* unknown where the struct says that its details are */
 	bool text_only;		 /* for people; not in JSON */
 };
 
@@ -59,6 +60,9 @@ struct fields {
 	/* The struct has a bool at offset `known`: if false, only `always` fields are known. */
 	bool may_be_unknown;
 	size_t known;
+	/* The same of a bool at offset `detailed` and `detail` fields. */
+	bool may_lack_details;
+	size_t detailed;
 };
 
 enum value_kind {

@@ -11,6 +11,7 @@
 #define TITLE(text) .title = (text),
 #define OF(fields) .of = &(fields),
 #define ALWAYS .always = true,
+#define DETAIL .detail = true,
 #define TEXT_ONLY .text_only = true,
 
 #define LIST(list)                                   \
@@ -102,6 +103,11 @@ static const struct field site_list[] = {
 	FIELD(DOUBLE, SHARE, "temporary_share", heap_site, temporary_share,
 	      TITLE("temp") TEXT_ONLY),
 	FIELD(FIGURE, SECONDS, "mean_lifetime_s", heap_site, mean_lifetime_s, TITLE("lifetime")),
+	FIELD(FIGURE, COUNT, "allocations_error", heap_site, error.allocations, TITLE("+-")),
+	FIELD(FIGURE, BYTES, "allocated_bytes_error", heap_site, error.allocated_bytes,
+	      TITLE("+-")),
+	FIELD(FIGURE, BYTES, "at_peak_bytes_error", heap_site, error.at_peak_bytes, TITLE("+-")),
+	FIELD(FIGURE, BYTES, "live_bytes_error", heap_site, error.live_bytes, TITLE("+-")),
 };
 const struct fields site_fields = LIST(site_list);
 
@@ -144,24 +150,27 @@ static const struct field heap_list[] = {
 	FIELD(TEXT, PLAIN, "mode", heap, mode, ALWAYS),
 	FIELD(BOOL, PLAIN, "tracked", heap, tracked, ALWAYS),
 	FIELD(TEXT, PLAIN, "reason", heap, reason, ALWAYS),
+	FIELD(FIGURE, BYTES, "sample_bytes", heap, sample_bytes, ALWAYS),
 	FIELD(U64, COUNT, "allocations", heap, allocations),
 	FIELD(U64, COUNT, "frees", heap, frees),
 	FIELD(U64, COUNT, "reallocations", heap, reallocations),
 	FIELD(U64, BYTES, "allocated_bytes", heap, allocated_bytes),
-	FIELD(U64, BYTES, "freed_bytes", heap, freed_bytes),
+	FIELD(U64, BYTES, "freed_bytes", heap, freed_bytes, DETAIL),
 	FIELD(FIGURE, BYTES, "peak_bytes", heap, peak_bytes),
 	FIELD(FIGURE, COUNT, "peak_blocks", heap, peak_blocks),
 	FIELD(FIGURE, SECONDS, "peak_time_s", heap, peak_time_s),
-	FIELD(BOOL, PLAIN, "peak_exact", heap, peak_exact),
-	FIELD(U64, BYTES, "live_bytes", heap, live_bytes),
-	FIELD(U64, COUNT, "live_blocks", heap, live_blocks),
-	FIELD(U64, BYTES, "live_at_exec_bytes", heap, live_at_exec_bytes),
-	FIELD(U64, COUNT, "live_at_exec_blocks", heap, live_at_exec_blocks),
-	FIELD(U64, COUNT, "temporary", heap, temporary),
-	FIELD(U64, BYTES, "inherited_bytes", heap, inherited_bytes),
-	FIELD(U64, COUNT, "inherited_frees", heap, inherited_frees),
-	FIELD(OBJECT, PLAIN, "churn", heap, churn, OF(churn_fields)),
-	FIELD(ROWS, PLAIN, "sites", heap, sites, OF(site_fields)),
+	FIELD(BOOL, PLAIN, "peak_exact", heap, peak_exact, DETAIL),
+	FIELD(FIGURE, BYTES, "peak_bytes_error", heap, peak_bytes_error),
+	FIELD(U64, BYTES, "live_bytes", heap, live_bytes, DETAIL),
+	FIELD(FIGURE, BYTES, "live_bytes_error", heap, live_bytes_error),
+	FIELD(U64, COUNT, "live_blocks", heap, live_blocks, DETAIL),
+	FIELD(U64, BYTES, "live_at_exec_bytes", heap, live_at_exec_bytes, DETAIL),
+	FIELD(U64, COUNT, "live_at_exec_blocks", heap, live_at_exec_blocks, DETAIL),
+	FIELD(U64, COUNT, "temporary", heap, temporary, DETAIL),
+	FIELD(U64, BYTES, "inherited_bytes", heap, inherited_bytes, DETAIL),
+	FIELD(U64, COUNT, "inherited_frees", heap, inherited_frees, DETAIL),
+	FIELD(OBJECT, PLAIN, "churn", heap, churn, OF(churn_fields) DETAIL),
+	FIELD(ROWS, PLAIN, "sites", heap, sites, OF(site_fields) DETAIL),
 	FIELD(ROWS, PLAIN, "timeline", heap, timeline.rows, OF(heap_slice_fields)),
 };
 const struct fields heap_fields = {
@@ -169,6 +178,8 @@ const struct fields heap_fields = {
 	.nr = ARRAY_SIZE(heap_list),
 	.may_be_unknown = true,
 	.known = offsetof(struct heap, tracked),
+	.may_lack_details = true,
+	.detailed = offsetof(struct heap, followed),
 };
 
 /* --- the whole --- */

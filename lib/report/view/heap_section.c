@@ -88,11 +88,27 @@ static void say_untracked(struct page *page, const struct heap *heap)
 	page_end(page);
 }
 
+static void say_counted(struct page *page, const struct heap *heap)
+{
+	say_allocations(page, heap);
+	page_phrase(page, "%s free%s", units_count(heap->frees).text, heap->frees == 1 ? "" : "s");
+	page_phrase(page, "%s reallocation%s", units_count(heap->reallocations).text,
+		    heap->reallocations == 1 ? "" : "s");
+	page_end(page);
+	page_label(page, NULL);
+	page_words(page, heap->reason);
+	page_end(page);
+}
+
 void section_heap_brief(struct page *page, const struct heap *heap)
 {
 	page_label(page, "HEAP");
 	if (!heap->tracked) {
 		say_untracked(page, heap);
+		return;
+	}
+	if (!heap->followed) {
+		say_counted(page, heap);
 		return;
 	}
 	say_peak(page, heap);
@@ -107,7 +123,7 @@ void section_heap_brief(struct page *page, const struct heap *heap)
 void section_heap(struct page *page, const struct heap *heap)
 {
 	section_heap_brief(page, heap);
-	if (!heap->tracked)
+	if (!heap->tracked || !heap->followed)
 		return;
 	page_label(page, NULL);
 	say_churn(page, heap);

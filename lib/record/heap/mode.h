@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mode - what the figures of a heap are where not every block is followed.
+ *
+ *	heap_model_figures(model, image, &figures);
+ *	...						// counted_*: what the shim counted
+ *	mode_adjust(WIRE_MODE_COUNTS, &figures);
+ *
+ * The shim counts every operation in every mode: these sums take the place of the model's, which
+ * has only heard of a sample of them, or of none.
+ */
+#ifndef RECORD_HEAP_MODE_H
+#define RECORD_HEAP_MODE_H
+
+#include "shim/wire.h"
+#include "store/profile.h"
+
+void mode_adjust(enum wire_mode mode, struct profile_heap *figures);
+
+#endif
