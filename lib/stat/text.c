@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/command.h"
+#include "base/signal_text.h"
 #include "base/strbuf.h"
 #include "stat/text_comparison.h"
 #include "stat/values.h"
@@ -155,21 +156,12 @@ static void print_reason(const struct stat_result *result, const struct stat_com
 	free(list.at);
 }
 
-static void print_signal(int number, FILE *out)
-{
-	const char *name = sigabbrev_np(number);
-
-	fprintf(out, "signal %d", number);
-	if (name)
-		fprintf(out, " (SIG%s)", name);
-}
-
 static void print_end(const struct stat_command *command, FILE *out)
 {
 	if (command->left_running)
 		fprintf(out, "still running, pid %d", command->pid);
 	else if (command->signal)
-		print_signal(command->signal, out);
+		fprintf(out, "signal %d (%s)", command->signal, signal_text(command->signal).text);
 	else
 		fprintf(out, "exit %d", command->exit_status);
 }

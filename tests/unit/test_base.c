@@ -13,6 +13,7 @@
 #include "base/intern.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/signal_text.h"
 #include "base/thread.h"
 #include "base/vec.h"
 
@@ -222,4 +223,12 @@ Test(thread, says_which_could_not_be_started)
 	cr_assert(lt(int, thread_start(&thread, "cprof-test", do_nothing, NULL, &err), 0));
 	cr_assert(ne(ptr, strstr(err.message, "start the thread cprof-test: "), NULL), "%s",
 		  err.message);
+}
+
+Test(signal_text, names_every_signal)
+{
+	cr_expect(eq(str, signal_text(SIGSEGV).text, "SIGSEGV"));
+	cr_expect(eq(str, signal_text(SIGRTMIN).text, "SIGRTMIN+0"));
+	cr_expect(eq(str, signal_text(SIGRTMAX).text, "SIGRTMIN+30"));
+	cr_expect(eq(str, signal_text(4711).text, "signal 4711"));
 }

@@ -143,7 +143,7 @@ Test(report_text, without_a_pmu_it_says_what_was_sampled_and_why_there_is_no_ipc
 {
 	static const char expected[] =
 		"./app --size 3\n"
-		"killed by signal 11 (Segmentation fault) · 4.21 s · 1 thread · cpu-clock 997 Hz\n"
+		"killed by signal 11 (SIGSEGV) · 4.21 s · 1 thread · cpu-clock 997 Hz\n"
 		"500 samples, 2 lost\n"
 		"\n"
 		"CPU   500 ms on CPU\n"

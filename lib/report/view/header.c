@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/command.h"
+#include "base/signal_text.h"
 #include "base/units.h"
 #include "report/view/sections.h"
 
@@ -11,7 +12,7 @@ static void say_end(struct page *page, const struct analysis *a)
 	int signal = (int)a->signal.value;
 
 	if (!a->signal.absent)
-		page_phrase(page, "killed by signal %d (%s)", signal, strsignal(signal));
+		page_phrase(page, "killed by signal %d (%s)", signal, signal_text(signal).text);
 	else if (!a->exit_status.absent)
 		page_phrase(page, "exit %.0f", a->exit_status.value);
 	else if (a->complete)
