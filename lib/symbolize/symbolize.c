@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/command.h"
+#include "base/signal_text.h"
 #include "base/vec.h"
 #include "store/writer.h"
 #include "symbolize/job.h"
@@ -274,7 +276,7 @@ static char *reason_for(int status, unsigned int seconds)
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
 		return xasprintf("reading it took longer than %u s", seconds);
 	if (WIFSIGNALED(status))
-		return xasprintf("reading it crashed (%s)", sigdescr_np(WTERMSIG(status)));
+		return xasprintf("reading it crashed (%s)", signal_text(WTERMSIG(status)).text);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NO_MEMORY)
 		return xasprintf("reading it takes more memory than there is");
 	return xasprintf("reading it failed (exit status %d)", WEXITSTATUS(status));
@@ -318,6 +320,23 @@ static void undo(const char *path)
 		writer_close(writer);
 }
 
+static void explain_end(const struct supervisor *supervisor, int status, struct error *err)
+{
+	char *path = command_fit(&supervisor->job.path, 1, SIZE_MAX);
+
+	if (was_stopped(status))
+		error_set(err, ERR_INTERRUPTED, "stopped by %s while looking up names",
+			  signal_text(WTERMSIG(status)).text);
+	else if (WIFSIGNALED(status))
+		error_set(err, ERR_INTERNAL, "looking up names was ended by %s",
+			  signal_text(WTERMSIG(status)).text);
+	else
+		error_set(err, ERR_INTERNAL, "looking up names ended with exit status %d",
+			  WEXITSTATUS(status));
+	error_hint(err, "the profile is whole; `cprof symbolize %s` looks them up again", path);
+	free(path);
+}
+
 enum verdict { FINISHED, AGAIN };
 
 static enum verdict attempt(struct supervisor *supervisor, struct error *err)
@@ -331,13 +350,9 @@ static enum verdict attempt(struct supervisor *supervisor, struct error *err)
 	if (told)
 		return FINISHED;
 	undo(supervisor->job.path);
-	if (was_stopped(status))
-		error_set(err, ERR_INTERRUPTED, "stopped while looking up names");
-	else if (supervisor->in_module && lower_effort(supervisor, status))
+	if (!was_stopped(status) && supervisor->in_module && lower_effort(supervisor, status))
 		return AGAIN;
-	else
-		error_set(err, ERR_INTERNAL, "looking up names ended unexpectedly (status %#x)",
-			  (unsigned int)status);
+	explain_end(supervisor, status, err);
 	return FINISHED;
 }
 

@@ -919,7 +919,9 @@ def test_asked_to_end_it_leaves_the_profile_as_it_was(server, record, runner, tm
                       stderr=subprocess.PIPE) as process:
         wait_until(lambda: server.asked)
         process.send_signal(signal.SIGTERM)
-        assert "stopped while looking up names" in process.communicate()[1]
+        message = process.communicate()[1]
+        assert "stopped by SIGTERM while looking up names" in message
+        assert f"`cprof symbolize {profile.path}`" in message
         assert process.returncode == 1
     assert profile.sql("SELECT count(*) FROM frame") == [(0,)]
     assert profile.sql("SELECT debug FROM module") == [("not-tried",)]
