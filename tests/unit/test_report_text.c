@@ -125,7 +125,7 @@ Test(report_text, the_summary_shows_both_sides_on_a_page)
 		"HEAP  peak 412.3 MiB at 3.02 s (48,112 blocks)\n"
 		"      18,204,113 allocations, 9.1 GiB · 1.2 MiB in 312 blocks not freed\n"
 		"      churn 100 %, most freed within 1 ms · temporary 61.0 %\n"
-		"  at peak  allocated       count    temp  stack\n"
+		"  at peak  allocated       calls    temp  stack\n"
 		"201.0 MiB  201.0 MiB      12,801     0 %  Cache::insert < load_table < main\n"
 		"  1.2 MiB    1.2 MiB         312     0 %  worker\n"
 		"      0 B    8.9 GiB  18,191,000  61.0 %  append < parse < main\n"
@@ -232,6 +232,31 @@ Test(report_text, several_processes_come_by_use)
 	toy_free(toy);
 }
 
+Test(report_text, what_only_reallocates_has_its_calls_counted)
+{
+	struct toy *toy = toy_new();
+	struct profile_heap *heap = toy_heap(toy, PROFILE_NONE);
+	struct profile_heap_site *site;
+	char *text;
+
+	heap->allocations = 1;
+	heap->reallocations = 17;
+	site = toy_site(toy, 0, toy_stack(toy, "main@m.c:3", "grow@m.c:9", NULL), PROFILE_REALLOC);
+	site->reallocations = 17;
+	site->allocated_bytes = site->at_tree_peak_bytes = 1700;
+	site->at_tree_peak_blocks = 1;
+
+	text = print(toy, &(struct report_options){ 0 });
+	cr_expect(ne(ptr, strstr(text, "1.7 KiB    1.7 KiB     17   0 %  grow < main\n"), NULL),
+		  "%s", text);
+	free(text);
+	text = print(toy, &(struct report_options){ .view = "heap" });
+	cr_expect(ne(ptr, strstr(text, " · realloc: 17 reallocations · 1.7 KiB"), NULL), "%s",
+		  text);
+	free(text);
+	toy_free(toy);
+}
+
 Test(report_text, the_brief_summary_is_short_and_has_both_sides)
 {
 	static const char expected[] =
@@ -245,7 +270,7 @@ Test(report_text, the_brief_summary_is_short_and_has_both_sides)
 		"2=  24.4 %  0.9  24.4 %     -      -     -  libhash.so.1+0x2a340    libhash.so.1\n"
 		"HEAP  peak 412.3 MiB at 3.02 s (48,112 blocks)\n"
 		"      18,204,113 allocations, 9.1 GiB · 1.2 MiB in 312 blocks not freed\n"
-		"  at peak  allocated   count  temp  stack\n"
+		"  at peak  allocated   calls  temp  stack\n"
 		"201.0 MiB  201.0 MiB  12,801   0 %  Cache::insert < load_table < main\n"
 		"  1.2 MiB    1.2 MiB     312   0 %  worker\n"
 		"cprof itself: 3.9 % of CPU (not in shares)\n"

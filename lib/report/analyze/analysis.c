@@ -177,12 +177,12 @@ static void list_leaks(struct analysis *a)
 		qsort(a->leaks.at, a->leaks.nr, sizeof(a->leaks.at[0]), by_leaked);
 }
 
-static int by_allocations(const void *a, const void *b)
+static int by_calls(const void *a, const void *b)
 {
 	const struct heap_site *s = *(const struct heap_site *const *)a;
 	const struct heap_site *t = *(const struct heap_site *const *)b;
 
-	return s->allocations < t->allocations ? 1 : s->allocations > t->allocations ? -1 : 0;
+	return s->calls < t->calls ? 1 : s->calls > t->calls ? -1 : 0;
 }
 
 static void list_busy_sites(struct analysis *a)
@@ -190,8 +190,7 @@ static void list_busy_sites(struct analysis *a)
 	for (size_t i = 0; i < a->heap.sites.nr; i++)
 		vec_push(&a->busy_sites, a->heap.sites.at[i]);
 	if (a->busy_sites.nr)
-		qsort(a->busy_sites.at, a->busy_sites.nr, sizeof(a->busy_sites.at[0]),
-		      by_allocations);
+		qsort(a->busy_sites.at, a->busy_sites.nr, sizeof(a->busy_sites.at[0]), by_calls);
 }
 
 void analysis_init(struct analysis *a, const struct profile *profile,

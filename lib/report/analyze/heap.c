@@ -268,6 +268,7 @@ static void finish_site(struct work *w, struct site_work *work)
 {
 	struct heap_site *site = work->site;
 
+	site->calls = site->allocations + site->reallocations;
 	site->temporary_share = share(site->temporary, site->allocations);
 	site->error.allocations = site->error.allocated_bytes = site->error.at_peak_bytes =
 		site->error.live_bytes = FIGURE_ABSENT(not_estimated);
@@ -288,7 +289,7 @@ static int by_peak(const void *a, const void *b)
 		return s->at_peak_bytes < t->at_peak_bytes ? 1 : -1;
 	if (s->allocated_bytes != t->allocated_bytes)
 		return s->allocated_bytes < t->allocated_bytes ? 1 : -1;
-	return s->allocations < t->allocations ? 1 : s->allocations > t->allocations ? -1 : 0;
+	return s->calls < t->calls ? 1 : s->calls > t->calls ? -1 : 0;
 }
 
 static void list_sites(struct work *w)

@@ -21,6 +21,7 @@ struct heap_site {
 	struct rows frames; /* of struct heap_place, root first, the allocation function last */
 	struct texts stack; /* their names */
 	uint64_t allocations, frees, reallocations;
+	uint64_t calls; /* that allocated_bytes are of: allocations and reallocations */
 	uint64_t allocated_bytes, freed_bytes;
 	uint64_t at_peak_bytes, at_peak_blocks;
 	uint64_t live_bytes, live_blocks;

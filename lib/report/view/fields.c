@@ -88,7 +88,8 @@ const struct fields place_fields = LIST(place_list);
 static const struct field site_list[] = {
 	FIELD(TEXTS, PLAIN, "stack", heap_site, stack),
 	FIELD(ROWS, PLAIN, "frames", heap_site, frames, OF(place_fields)),
-	FIELD(U64, COUNT, "allocations", heap_site, allocations, TITLE("count")),
+	FIELD(U64, COUNT, "calls", heap_site, calls, TEXT_ONLY),
+	FIELD(U64, COUNT, "allocations", heap_site, allocations),
 	FIELD(U64, COUNT, "frees", heap_site, frees),
 	FIELD(U64, COUNT, "reallocations", heap_site, reallocations, TITLE("reallocs")),
 	FIELD(U64, BYTES, "allocated_bytes", heap_site, allocated_bytes, TITLE("allocated")),

@@ -66,14 +66,23 @@ static void print_stack(struct page *page, const struct rows *frames)
 	page_begin(page);
 }
 
+static void say_calls(struct page *page, const char *before, uint64_t nr, const char *what)
+{
+	page_phrase(page, "%s%s %s%s", before, units_count(nr).text, what, nr == 1 ? "" : "s");
+}
+
 static void say_use(struct page *page, const struct heap_site *site)
 {
-	page_phrase(page, "%s: %s allocation%s", site->stack.at[site->stack.nr - 1],
-		    units_count(site->allocations).text, site->allocations == 1 ? "" : "s");
+	char *function = xasprintf("%s: ", site->stack.at[site->stack.nr - 1]);
+	bool only_reallocates = site->reallocations && !site->allocations;
+
+	if (!only_reallocates)
+		say_calls(page, function, site->allocations, "allocation");
 	if (site->reallocations)
-		page_phrase(page, "%s reallocation%s", units_count(site->reallocations).text,
-			    site->reallocations == 1 ? "" : "s");
+		say_calls(page, only_reallocates ? function : "", site->reallocations,
+			  "reallocation");
 	page_phrase(page, "%s", units_size(site->allocated_bytes).text);
+	free(function);
 }
 
 static void say_lifetime(struct page *page, const struct heap_site *site)

@@ -37,7 +37,7 @@ static void print_sites(struct page *page, const struct rows *sites)
 	static const struct column columns[] = {
 		{ "at_peak_bytes", COLUMN_NUMBER, false },
 		{ "allocated_bytes", COLUMN_NUMBER, false },
-		{ "allocations", COLUMN_NUMBER, false },
+		{ "calls", COLUMN_NUMBER, false },
 		{ "temporary_share", COLUMN_NUMBER, false },
 		{ "stack", COLUMN_STACK, false },
 		{ 0 },
