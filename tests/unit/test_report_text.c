@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "base/alloc.h"
 #include "base/text.h"
 #include "toy_profile.h"
 
@@ -255,6 +256,31 @@ Test(report_text, what_only_reallocates_has_its_calls_counted)
 		  text);
 	free(text);
 	toy_free(toy);
+}
+
+/* The run took 4.21 s. */
+Test(report_text, waiting_for_the_heap_recorder_is_said_where_it_matters)
+{
+	static const struct {
+		uint64_t stall_us;
+		bool is_said;
+	} cases[] = { { 0, false }, { 40000, false }, { 43000, true }, { 9000000, true } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct toy *toy = toy_new();
+		char *text;
+
+		toy_heap(toy, PROFILE_NONE)->stall_us = cases[i].stall_us;
+		text = print(toy, &(struct report_options){ 0 });
+		cr_expect(eq(int, strstr(text, "threads waited ") != NULL, cases[i].is_said), "%s",
+			  text);
+		free(text);
+		text = print(toy, &(struct report_options){ .view = "quality" });
+		cr_expect(eq(int, strstr(text, "threads waited ") != NULL, cases[i].stall_us > 0),
+			  "%s", text);
+		free(text);
+		toy_free(toy);
+	}
 }
 
 Test(report_text, the_brief_summary_is_short_and_has_both_sides)

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 
 #define MOST_DERIVED 8
+#define MATERIAL_STALL 0.01 /* of the time of the run */
 
 static struct figure share_of(const struct cpu *cpu, enum profile_quality_kind kind, uint64_t count,
 			      const char *detail)
@@ -92,14 +93,24 @@ static void add_unnamed(struct analysis *a)
 		"samples in unnamed functions, all modules together");
 }
 
+static bool is_stall_material(const struct analysis *a)
+{
+	return !a->wall_s.absent && a->heap.stall_s > MATERIAL_STALL * a->wall_s.value;
+}
+
+/* Of all threads together. */
+static const char *stall_text(struct analysis *a)
+{
+	return keep(a, xasprintf("the program's threads waited %s for the heap recorder",
+				 units_seconds(a->heap.stall_s).text));
+}
+
 static void add_overhead(struct analysis *a)
 {
-	char *stall = xasprintf("the program waited %s for the heap recorder",
-				units_seconds(a->heap.stall_s).text);
-
 	add_own(a, PROFILE_OVERHEAD, a->cpu.overhead_samples,
 		"samples in cprof itself, in no other figure");
-	add_own(a, PROFILE_OVERHEAD, a->heap.stall_s > 0, keep(a, stall));
+	if (a->heap.stall_s > 0)
+		add(a, PROFILE_OVERHEAD, 1, stall_text(a));
 }
 
 static void add_bounded(struct analysis *a, const struct profile *profile)
@@ -221,11 +232,23 @@ static void note_unnamed(struct analysis *a)
 		    });
 }
 
+static void note_stall(struct analysis *a)
+{
+	if (is_stall_material(a))
+		put_note(a, (struct quality_note){
+				    .kind = profile_quality_name(PROFILE_OVERHEAD),
+				    .count = 1,
+				    .share = FIGURE_ABSENT("not a part of the samples"),
+				    .detail = stall_text(a),
+			    });
+}
+
 static void list_notes(struct analysis *a)
 {
-	a->note_storage = xcalloc(ARRAY_SIZE(noted) + 1, sizeof(a->note_storage[0]));
+	a->note_storage = xcalloc(ARRAY_SIZE(noted) + 2, sizeof(a->note_storage[0]));
 	for (size_t i = 0; i < ARRAY_SIZE(noted); i++)
 		note_kind(a, noted[i]);
+	note_stall(a);
 	note_unnamed(a);
 }
 

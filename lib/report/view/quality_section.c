@@ -32,6 +32,8 @@ static char *sentence(const struct quality_note *note)
 	if (is_kind(note->kind, PROFILE_NO_SYMBOL))
 		return xasprintf("%s sample%s%s in functions without a name, most in %s",
 				 count.text, s, share, detail);
+	if (is_kind(note->kind, PROFILE_OVERHEAD))
+		return xstrdup(detail);
 	return xasprintf("%s: %s%s", note->kind, detail, others);
 }
 
