@@ -134,7 +134,9 @@ def test_stacks_go_through_signal_handlers(record, programs):
     assert report["cpu"]["truncated_stacks"] <= 0.02 * report["cpu"]["samples"]
 
 
-LAYOUTS = [["-no-pie"], ["-static"], ["-static-pie"], ["-fuse-ld=lld"], ["-fuse-ld=gold"],
+LAYOUTS = [["-no-pie"], ["-static"], ["-static-pie"], ["-fuse-ld=lld"], ["-fuse-ld=gold"], ["-fuse-ld=mold"],
+           # as BOLT does it: functions in another order than their CFI, in segments apart
+           ["-ffunction-sections", "-fuse-ld=lld", "-Wl,--symbol-ordering-file=order", "-Wl,-z,separate-loadable-segments"],
            ["-Wl,-z,noseparate-code"], ["-Wl,--no-eh-frame-hdr"],
            ["-Wl,-z,max-page-size=0x10000"]]  # leaves holes between the segments
 
@@ -142,6 +144,7 @@ LAYOUTS = [["-no-pie"], ["-static"], ["-static-pie"], ["-fuse-ld=lld"], ["-fuse-
 @pytest.mark.parametrize("layout", LAYOUTS, ids=" ".join)
 def test_stacks_are_complete_however_the_program_is_laid_out(record, runner, layout):
     source = Path(__file__).parent.parent / "programs/deep.c"
+    (runner.folder / "order").write_text("main\nbottom\n_start\ndown\n")
     built = runner.run("gcc", "-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls", "-o", "deep", source, *layout)
     if built.returncode:
         pytest.skip(f"gcc cannot link so here: {built.stderr.splitlines()[-1]}")

@@ -272,6 +272,20 @@ Test(stacks, does_not_believe_memory_that_has_changed_where_the_copy_ends)
 	cr_expect(eq(u32, stack.origins, 1U << STACK_BY_CFI));
 }
 
+Test(stacks, believes_memory_with_the_callers_that_were_found_there_each_time)
+{
+	volatile int rounds = 6; /* not unrolled: one call */
+
+	thread = 7;
+	copy_size = 8192;
+	memory = &other;
+	for (int i = 0; i < rounds; i++) {
+		recurse(900);
+		cr_expect(eq(int, unwind_end_is_root(stack.end), i >= 3), "round %d", i);
+	}
+	expect_equal();
+}
+
 Test(stacks, goes_on_as_the_last_whole_stack_of_the_thread)
 {
 	volatile int rounds = 2; /* not unrolled: one call */

@@ -24,8 +24,7 @@ enum {
 	/* A record holds 64 KiB less 8, and everything else of a sample has to fit too. */
 	SAMPLING_STACK_BYTES_MAX = 63 * 1024,
 	SAMPLING_STACK_BYTES = 16 * 1024,
-	SAMPLING_WIDE_BYTES =
-		48 * 1024, /* a larger part of the ring gets samples lost under load */
+	SAMPLING_WIDE_BYTES = 65528, /* the kernel takes off what does not fit */
 	SAMPLING_FREQUENCY_HZ = 997,
 	/*
 	 * Of clocks, which are sampled by a timer.  The kernel keeps the interrupts of hardware

@@ -13,8 +13,8 @@
 
 enum {
 	SIDE_BYTES = 32 * 1024,
-	DATA_BYTES_MAX = 2 * 1024 * 1024,
-	DATA_BYTES_MIN = 128 * 1024, /* less holds too few samples */
+	DATA_BYTES_MAX = 4 * 1024 * 1024, /* 64 samples with all of the stack that they can have */
+	DATA_BYTES_MIN = 128 * 1024,	  /* less holds too few samples */
 };
 
 static size_t at_least_a_page(size_t bytes)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/stacks/remembered.h"
 
+#include <string.h>
+
 #include "base/map.h"
 
 struct remembered_thread *remembered_of(struct remembered *remembered, uint64_t key)
@@ -14,6 +16,7 @@ struct remembered_thread *remembered_of(struct remembered *remembered, uint64_t 
 		thread->key = key;
 		for (size_t i = 0; i < REMEMBERED_STACKS; i++)
 			thread->stacks[i].frames.nr = 0;
+		memset(thread->frames, 0, sizeof(thread->frames));
 	}
 	return thread;
 }
@@ -71,4 +74,17 @@ void remembered_put(struct remembered_stack *stack, const struct walked_vec *wal
 	stack->frames.nr = same;
 	for (size_t i = walked->nr - same; i > 0; i--)
 		vec_push(&stack->frames, walked->at[i - 1]);
+}
+
+bool remembered_callers(struct remembered_thread *thread, const struct remembered_frame *frame)
+{
+	struct remembered_frame *at =
+		&thread->frames[map_hash(frame->sp ^ frame->function) % REMEMBERED_FRAMES];
+	bool is_same = at->module == frame->module && at->function == frame->function &&
+		       at->sp == frame->sp && at->callers == frame->callers;
+	uint32_t nr_same = is_same ? at->nr_same + 1 : 1;
+
+	*at = *frame;
+	at->nr_same = nr_same;
+	return nr_same >= REMEMBERED_USUAL;
 }

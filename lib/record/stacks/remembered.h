@@ -15,7 +15,12 @@
  *	remembered_release(&remembered);
  *
  * The first one is the last whole stack that there was.  The others are those that took some
- * effort: they were deeper than the copy.
+ * effort or may soon: they were deeper than the copy, or half of it.
+ *
+ *	usual = remembered_callers(thread, &frame, hash);	// of the callers, as just read
+ *
+ * What was read while the program ran on may be of another call by then.  It is believed when the
+ * same frame has had the same callers each time lately.
  *
  * Threads share a table of fixed size; one that loses its place starts anew.
  */
@@ -48,13 +53,24 @@ struct remembered_stack {
 
 enum {
 	REMEMBERED_THREADS = 256,
-	REMEMBERED_STACKS = 8, /* of a thread */
+	REMEMBERED_STACKS = 8,	/* of a thread */
+	REMEMBERED_FRAMES = 16, /* likewise, with their callers */
+	REMEMBERED_USUAL = 4,	/* times in a row */
+};
+
+/* A function at a place of the stack, and the callers it was seen with. */
+struct remembered_frame {
+	const struct module *module;
+	uint64_t function, sp;
+	uint64_t callers;
+	uint32_t nr_same;
 };
 
 struct remembered_thread {
 	uint64_t key;
 	struct remembered_stack stacks[REMEMBERED_STACKS];
 	size_t nr_deep; /* put so far */
+	struct remembered_frame frames[REMEMBERED_FRAMES];
 };
 
 struct remembered {
@@ -68,9 +84,12 @@ void remembered_release(struct remembered *remembered);
 /* The index of the frame whose sp this is; -1: none. */
 ptrdiff_t remembered_find(const struct remembered_stack *stack, uint64_t sp);
 
-/* Where the next one goes; deep: it did not fit the copy. */
+/* Where the next one goes. */
 struct remembered_stack *remembered_place(struct remembered_thread *thread, bool is_deep);
 /* Replaces the frames by those of walked, where the leaf comes first. */
 void remembered_put(struct remembered_stack *stack, const struct walked_vec *walked);
+
+/* Notes the callers of the frame (but nr_same of it is given): whether they are the usual ones. */
+bool remembered_callers(struct remembered_thread *thread, const struct remembered_frame *frame);
 
 #endif

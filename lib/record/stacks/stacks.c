@@ -5,6 +5,7 @@
 
 #include "arch/perf_regs.h"
 #include "base/alloc.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "record/stacks/remembered.h"
 #include "record/stacks/rules.h"
@@ -370,6 +371,48 @@ HOT void walk_on(struct walk *walk)
 		stack->end = UNWIND_END_TOO_DEEP;
 }
 
+/* Of frames from the first one on: which functions they are of, and where. */
+static uint64_t hash_callers(struct walk *walk, size_t first)
+{
+	const struct walked_vec *walked = &walk->stacks->walked;
+	uint64_t hash = 0;
+
+	for (size_t i = first; i < walked->nr; i++) {
+		const struct stack_frame *frame = &walked->at[i].frame;
+		uint64_t function =
+			rules_function(&walk->stacks->rules, frame->module, frame->address);
+
+		hash = map_hash(hash ^
+				(function ? frame->pc - frame->address + function : frame->pc)) ^
+		       walked->at[i].sp;
+	}
+	return hash;
+}
+
+/* Of the frame at the copy's end, which was the nr-th. */
+static bool has_usual_callers(struct walk *walk, size_t nr)
+{
+	const struct walked *last = &walk->stacks->walked.at[nr - 1];
+	uint64_t function =
+		rules_function(&walk->stacks->rules, last->frame.module, last->frame.address);
+
+	return walk->thread && function && !walk->nr_kept &&
+	       remembered_callers(walk->thread, &(struct remembered_frame){
+							.module = last->frame.module,
+							.function = function,
+							.sp = last->sp,
+							.callers = hash_callers(walk, nr),
+						});
+}
+
+/* Whether what was read is the stack of the sample. */
+static bool is_believed(struct walk *walk, size_t nr)
+{
+	bool is_usual = has_usual_callers(walk, nr);
+
+	return words_held(&walk->words) || is_usual;
+}
+
 /* By the program's memory: false, and back at the copy's end, if that is another stack by now. */
 static bool walk_memory(struct walk *walk)
 {
@@ -381,7 +424,7 @@ static bool walk_memory(struct walk *walk)
 	walk->stack->end = step(walk);
 	if (!walk->stack->end)
 		walk_on(walk);
-	if (unwind_end_is_root(walk->stack->end) && words_held(&walk->words))
+	if (unwind_end_is_root(walk->stack->end) && is_believed(walk, nr))
 		return true;
 
 	walk->stacks->walked.nr = nr;
@@ -486,6 +529,20 @@ static void put_stack(const struct walk *walk)
 	}
 }
 
+static uint64_t depth(const struct walk *walk)
+{
+	const struct walked *outermost =
+		walk->nr_kept ? &walk->joined->frames.at[0] : vec_last(&walk->stacks->walked);
+
+	return outermost->sp > walk->words.sp ? outermost->sp - walk->words.sp : 0;
+}
+
+/* Or nearly so: the next one may not fit the copy. */
+static bool is_deep(const struct walk *walk)
+{
+	return walk->stack->origins & 1U << STACK_BY_MEMORY || depth(walk) > walk->words.size / 2;
+}
+
 static void remember(const struct walk *walk)
 {
 	const uint32_t origins = walk->stack->origins;
@@ -494,18 +551,10 @@ static void remember(const struct walk *walk)
 	if (!walk->thread || !unwind_end_is_root(walk->stack->end) ||
 	    origins & 1U << STACK_BY_CHAIN || walk->nr_kept)
 		return;
-	stack = remembered_place(walk->thread, origins & 1U << STACK_BY_MEMORY);
+	stack = remembered_place(walk->thread, is_deep(walk));
 	remembered_put(stack, &walk->stacks->walked);
 	stack->end = walk->stack->end;
 	stack->end_module = walk->stack->end_module;
-}
-
-static uint64_t depth(const struct walk *walk)
-{
-	const struct walked *outermost =
-		walk->nr_kept ? &walk->joined->frames.at[0] : vec_last(&walk->stacks->walked);
-
-	return outermost->sp > walk->words.sp ? outermost->sp - walk->words.sp : 0;
 }
 
 static void finish(struct walk *walk)

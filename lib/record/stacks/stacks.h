@@ -18,7 +18,8 @@
  *
  * Where the stack goes on beyond the copy, so does the walk, by what it has first:
  *
- *	the program's memory		if the frame at the copy's end proves to be there still
+ *	the program's memory		if the frame at the copy's end proves to be there still,
+ *					or has had the callers found there each time lately
  *	the thread's last whole stack	if that has the same function at the same place
  *	the kernel's frame pointers	while the CFI says that these frames keep them
  */
