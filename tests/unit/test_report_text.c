@@ -151,7 +151,7 @@ Test(report_text, the_summary_shows_both_sides_on_a_page)
 		"                  1,974 samples (24.4 %) in functions without a name, most in\n"
 		"                  libhash.so.1\n";
 
-	shows(busy_program(), &(struct report_options){ .view = "summary" }, expected);
+	summary_shows(busy_program(), expected);
 }
 
 Test(report_text, without_a_pmu_it_says_what_was_sampled_and_why_there_is_no_ipc)
