@@ -13,13 +13,18 @@ void alloc_set_out_of_memory(void (*handler)(size_t size_bytes))
 	out_of_memory = handler;
 }
 
-static void *checked(void *pointer, size_t size)
+void alloc_failed(size_t size)
 {
-	if (pointer)
-		return pointer;
 	if (out_of_memory)
 		out_of_memory(size);
 	abort();
+}
+
+static void *checked(void *pointer, size_t size)
+{
+	if (!pointer)
+		alloc_failed(size);
+	return pointer;
 }
 
 void *xmalloc(size_t size)

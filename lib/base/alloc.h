@@ -12,6 +12,8 @@
 #include <stddef.h>
 
 void alloc_set_out_of_memory(void (*handler)(size_t size_bytes));
+/* For those who allocate by other means. */
+void alloc_failed(size_t size_bytes) __attribute__((noreturn));
 
 void *xmalloc(size_t size) __attribute__((malloc, returns_nonnull));
 void *xcalloc(size_t nr, size_t size) __attribute__((malloc, returns_nonnull));

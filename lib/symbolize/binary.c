@@ -114,12 +114,22 @@ static Dwarf *begin_unpacked(struct unpacked *unpacked, int fd, Elf *elf)
 	return NULL;
 }
 
+/* Instead of libdw's, which prints and exits. */
+static void __attribute__((noreturn)) no_memory(void)
+{
+	alloc_failed(0);
+}
+
 static Dwarf *begin(struct unpacked *unpacked, int fd, Elf *elf)
 {
 	hide_unneeded(elf);
 	Dwarf *dwarf = begin_unpacked(unpacked, fd, elf);
 
-	return dwarf ? dwarf : dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	if (!dwarf)
+		dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	if (dwarf)
+		dwarf_new_oom_handler(dwarf, no_memory);
+	return dwarf;
 }
 
 /* What dwz moved elsewhere: without it names that refer to it are missing. */

@@ -33,7 +33,7 @@ static uint64_t data_bytes(void)
 
 static void limit_process(uint64_t bytes)
 {
-	uint64_t limit = data_bytes() + 3 * bytes;
+	uint64_t limit = data_bytes() - mallinfo2().fordblks + 3 * bytes;
 	struct rlimit now;
 
 	if (bytes > UINT64_MAX / 4 || getrlimit(RLIMIT_DATA, &now) < 0 || now.rlim_max < limit)

@@ -86,6 +86,10 @@ char *remedy_for(const struct lack *lack)
 		return debug_is_missing(lack);
 	if (!lack->units->at.nr)
 		return xstrdup("debug information unreadable: no units");
+	if (lack->units->nr_without_lines)
+		return xasprintf("debug information incomplete: the line tables of %zu of %zu "
+				 "compilation units are unreadable",
+				 lack->units->nr_without_lines, lack->units->nr_read);
 	if (lack->nr_left_out)
 		return xasprintf("%zu addresses without lines and inlined calls: %s",
 				 lack->nr_left_out, lack->means->budget.spent);

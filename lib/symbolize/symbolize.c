@@ -143,13 +143,14 @@ static void out_of_memory(size_t size)
  * Debug information takes hundreds of MB, 4 KiB at a time: a quarter of the time goes to page
  * faults.  So the heap begins with a large piece, of which little is used until it is needed.
  */
-static void prefer_large_pages(void)
+static void prefer_large_pages(uint64_t budget_bytes)
 {
 	const uintptr_t mask = LARGE_PAGE - 1;
+	bool small = budget_bytes && budget_bytes < LARGE_HEAP;
 
 	mallopt(M_MMAP_THRESHOLD, 32 << 20);
 	mallopt(M_TRIM_THRESHOLD, LARGE_HEAP);
-	mallopt(M_TOP_PAD, LARGE_HEAP);
+	mallopt(M_TOP_PAD, small ? (int)budget_bytes : LARGE_HEAP);
 	uintptr_t start = ((uintptr_t)sbrk(0) + mask) & ~mask;
 	void *volatile piece = malloc(LARGE_PAGE); /* or the compiler sees that nobody wants it */
 	free(piece);
@@ -165,7 +166,7 @@ static void child(struct supervisor *supervisor)
 	struct rlimit no_core = { 0, 0 };
 
 	reset_signals();
-	prefer_large_pages();
+	prefer_large_pages(supervisor->job.options->budget_bytes);
 	alloc_set_out_of_memory(out_of_memory);
 	setrlimit(RLIMIT_CORE, &no_core);
 	/* libdw would ask there; no other thread is left here.

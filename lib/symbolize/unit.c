@@ -86,8 +86,10 @@ void unit_read(struct unit *unit, const struct elf_file *text)
 	unit->text = text;
 	unit->directory = die_directory(&unit->die);
 	read_scopes(unit);
-	if (dwarf_getsrclines(&unit->die, &unit->lines, &unit->nr_lines) != 0)
+	if (dwarf_getsrclines(&unit->die, &unit->lines, &unit->nr_lines) != 0) {
 		unit->nr_lines = 0;
+		unit->lines_unreadable = dwarf_hasattr(&unit->die, DW_AT_stmt_list);
+	}
 	if (dwarf_getsrcfiles(&unit->body, &unit->files, &unit->nr_files) != 0)
 		unit->nr_files = 0;
 }

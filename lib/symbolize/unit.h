@@ -42,6 +42,7 @@ struct unit {
 	bool instances_noted;
 	Dwarf_Lines *lines;
 	size_t nr_lines;
+	bool lines_unreadable;
 	Dwarf_Files *files;
 	size_t nr_files;
 };

@@ -73,8 +73,11 @@ static struct unit *read_once(struct units *units, uint32_t i)
 {
 	struct unit *unit = &units->at.at[i];
 
-	if (!unit->read && !budget_is_spent(units->budget))
+	if (!unit->read && !budget_is_spent(units->budget)) {
 		unit_read(unit, units->text);
+		units->nr_read++;
+		units->nr_without_lines += unit->lines_unreadable;
+	}
 	return unit;
 }
 

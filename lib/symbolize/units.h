@@ -37,6 +37,7 @@ struct units {
 	VEC(uint32_t) without_ranges;
 	struct segments claimed, found; /* of those: by .debug_aranges, by reading them */
 	bool claims_read, without_ranges_read;
+	size_t nr_read, nr_without_lines; /* of those, units whose line tables are unreadable */
 	size_t nr_split_missing; /* units whose entries are in a .dwo file that is not there */
 };
 
