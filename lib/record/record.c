@@ -58,13 +58,18 @@ struct record {
 	bool delay_over;
 };
 
+static int64_t used_us(const struct rusage *usage)
+{
+	return (int64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 +
+	       usage->ru_utime.tv_usec + usage->ru_stime.tv_usec;
+}
+
 static int64_t cpu_used_us(void)
 {
 	struct rusage usage;
 
 	getrusage(RUSAGE_SELF, &usage);
-	return (int64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
-	       usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
+	return used_us(&usage);
 }
 
 /* --- what is told of the recording as a whole -------------------------------------------------*/
@@ -360,6 +365,9 @@ static void take_programs_ending(struct record *record)
 	record->run.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	record->run.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	endings_program(record->images, record->supervisor.ended_ns, status);
+	if (record->sides.stopper)
+		stopper_count(record->sides.stopper,
+			      (uint64_t)used_us(&record->supervisor.usage) * 1000);
 }
 
 static void take_ending(struct record *record, const struct record_result *result)

@@ -19,7 +19,8 @@
  *	                       │                                          ├─ aggregate ─ store
  *	                       └─ heap shim ─ heap rings ─ heap model ────┘
  *
- * Five threads: this one (signals, the program), one reads perf's rings (sampler), one the heap's
+ * Five threads: this one (signals, the program), one reads perf's rings (sampler; where perf is refused
+ * the stopper samples instead), one the heap's
  * (heap/collector), one looks at the memory of processes (memory), one writes the file (committer).
  */
 #ifndef RECORD_RECORD_H

@@ -45,23 +45,48 @@ static void tell_substitution(const struct sides *sides)
 		aggregate_quality(sides->aggregate, PROFILE_SUBSTITUTED, sides->run->cpu_reason, 1);
 }
 
-/* What perf refuses, and what may be had without it. */
-static bool is_refusal(const struct error *error)
+/* Whether CPU time will do instead: not for what the kernel does. */
+static bool may_substitute(const struct error *refused, const struct event_type *asked)
 {
-	return error->code == ERR_REFUSED || error->code == ERR_UNSUPPORTED;
+	return !asked->exclude_user &&
+	       (refused->code == ERR_REFUSED || refused->code == ERR_UNSUPPORTED);
+}
+
+/* Neither can be had. */
+static void add_refusal(struct error *perf, const struct error *ptrace)
+{
+	char *both, *hint;
+
+	if (!perf->code) {
+		*perf = *ptrace;
+		return;
+	}
+	both = xasprintf("%s; and %s", perf->message, ptrace->message);
+	hint = xstrdup(perf->hint);
+	error_set(perf, perf->code, "%s", both);
+	error_hint(perf, "%s", hint);
+	free(hint);
+	free(both);
+}
+
+static void note_common(const struct sides *sides, struct committer *committer,
+			const struct sampling *sampling)
+{
+	static const char *const walks[] = { [CALL_GRAPH_NONE] = "none",
+					     [CALL_GRAPH_FRAME_POINTERS] = "fp",
+					     [CALL_GRAPH_STACKS] = "dwarf" };
+
+	committer_meta(committer, "attached", xasprintf("%zu", sides->config->nr_attach));
+	committer_meta(committer, "call_graph", xstrdup(walks[sampling->call_graph]));
+	committer_meta(committer, "stack_bytes", xasprintf("%u", sampling->stack_bytes));
 }
 
 static void note_sampling(const struct sides *sides, struct committer *committer,
 			  const struct sampling *sampling)
 {
-	static const char *const walks[] = { [CALL_GRAPH_NONE] = "none",
-					     [CALL_GRAPH_FRAME_POINTERS] = "fp",
-					     [CALL_GRAPH_STACKS] = "dwarf" };
 	struct sampler_facts facts = sampler_facts(sides->sampler);
 
-	committer_meta(committer, "attached", xasprintf("%zu", sides->config->nr_attach));
-	committer_meta(committer, "call_graph", xstrdup(walks[sampling->call_graph]));
-	committer_meta(committer, "stack_bytes", xasprintf("%u", sampling->stack_bytes));
+	note_common(sides, committer, sampling);
 	committer_meta(committer, "ring_bytes", xasprintf("%zu", facts.ring_bytes));
 	committer_meta(committer, "perf_event_paranoid", xasprintf("%d", facts.paranoid));
 }
@@ -81,17 +106,19 @@ static void say_substitution(const struct sides *sides)
 {
 	struct error said = ERROR_INIT;
 
+	if (!stopper_reason(sides->stopper))
+		return;
 	error_set(&said, ERR_REFUSED, "%s", stopper_reason(sides->stopper));
 	error_hint(&said, "%s", sides->perf_refused.hint);
 	sides_say(sides, &said);
 }
 
-/* The last rung. */
+/* The last rung, or what was asked for. */
 static void open_stopper(struct sides *sides, const struct sides_target *target)
 {
 	struct stopper_config stopper = {
 		.events = target->events,
-		.refused = sides->perf_refused.message,
+		.refused = sides->cpu_refused.code ? sides->perf_refused.message : NULL,
 		.attach = target->attach->nr ? target->attach : NULL,
 		.sampling = choose_sampling(sides->config),
 		.shim = sides->config->shim,
@@ -101,12 +128,20 @@ static void open_stopper(struct sides *sides, const struct sides_target *target)
 
 	sides->perf_refused = sides->cpu_refused;
 	stopper.sampling.frequency_hz = sides->config->frequency_hz;
-	if (!is_refusal(&sides->cpu_refused) ||
-	    stopper_open(&sides->stopper, &stopper, target->pid, &error) < 0) {
+	if (stopper.sampling.call_graph == CALL_GRAPH_FRAME_POINTERS) /* the kernel's business */
+		stopper.sampling.call_graph = CALL_GRAPH_STACKS;
+	if (sides->cpu_refused.code &&
+	    !may_substitute(&sides->cpu_refused, &target->events->at[0])) {
+		sides->run->cpu_reason = sides->cpu_refused.message;
+		return;
+	}
+	if (stopper_open(&sides->stopper, &stopper, target->pid, &error) < 0) {
+		add_refusal(&sides->cpu_refused, &error);
 		sides->run->cpu_reason = sides->cpu_refused.message;
 		return;
 	}
 	sides->cpu_refused = (struct error)ERROR_INIT;
+	note_common(sides, target->committer, &stopper.sampling);
 	sides->run->cpu_on = true;
 	sides->run->cpu_reason = stopper_reason(sides->stopper);
 	tell_substitution(sides);
@@ -129,7 +164,8 @@ void sides_open_cpu(struct sides *sides, const struct sides_target *target)
 		sides->run->cpu_reason = "not asked for (--cpu=off)";
 		return;
 	}
-	if (sampler_open(&sides->sampler, &sampler, target->pid, &sides->cpu_refused) < 0) {
+	if (event_type_is_stops(&target->events->at[0]) ||
+	    sampler_open(&sides->sampler, &sampler, target->pid, &sides->cpu_refused) < 0) {
 		open_stopper(sides, target);
 		return;
 	}

@@ -2,6 +2,7 @@
 #include "record/stopper.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -26,13 +27,17 @@ enum {
 	FREQUENCY_HZ = 100,
 	FREQUENCY_MAX_HZ = 500,
 	STACK_WIDE_BYTES = 256 * 1024,
-	SPINS = 16,	/* looks for a thread that stops at once, as most that run on a CPU do */
-	OWN_SHARE = 20, /* of our own CPU time at most one in so many parts */
+	UNMET_PERIODS = 20,
+	LOST_NS = 50000, /* what we take to begin once we are awake */
+	SPIN_NS = 60000, /* one that runs on a CPU stops within */
+	OWN_SHARE = 20,	 /* of our own CPU time at most one in so many parts */
 };
 
 #define MS UINT64_C(1000000)
-static const uint64_t remap_again_ns = 50 * MS, remap_latest_ns = 1000 * MS;
-static const uint64_t put_every_ns = 1000 * MS;
+#define SECOND_NS UINT64_C(1000000000)
+static const uint64_t remap_again_ns = 50 * MS, remap_latest_ns = SECOND_NS;
+static const uint64_t put_every_ns = SECOND_NS;
+static const uint64_t limit_every_ns = 200 * MS;
 
 struct stopper {
 	struct stopper_config config;
@@ -41,6 +46,7 @@ struct stopper {
 	struct samples *samples;
 	struct processes *processes;
 	char *reason, *lowered;
+	uint32_t frequency_hz;
 	uint64_t period_ns;
 	uint64_t random;
 
@@ -49,6 +55,9 @@ struct stopper {
 	struct map by_tid; /* to struct group_thread */
 	uint8_t *stack;	   /* of the sample at hand */
 	uint64_t sampled_ns, put_ns;
+	uint64_t stretch; /* of the period, to limit_ourselves() */
+	uint64_t limited_ns, used_ns;
+	uint64_t woken_ns;
 
 	pthread_t thread;
 	bool is_running;
@@ -60,30 +69,38 @@ struct stopper {
 
 static void put_missing(const struct stopper *stopper, uint32_t id, const struct event_type *type)
 {
-	aggregate_event(stopper->config.aggregate,
-			&(struct profile_event){ .id = id,
-						 .name = type->name,
-						 .unit = type->unit,
-						 .reason = stopper->config.refused,
-						 .status = PROFILE_NOT_PERMITTED });
+	const char *refused = stopper->config.refused;
+
+	if (event_type_is_stops(type))
+		return;
+	aggregate_event(
+		stopper->config.aggregate,
+		&(struct profile_event){ .id = id,
+					 .name = type->name,
+					 .unit = type->unit,
+					 .reason = refused ? refused : "not beside cpu-time",
+					 .status = refused ? PROFILE_NOT_PERMITTED
+							   : PROFILE_NOT_SUPPORTED });
 }
 
 static void put_events(const struct stopper *stopper)
 {
 	const struct event_types *events = stopper->config.events;
+	const struct event_type *type = event_type_find("cpu-time");
 
-	aggregate_event(stopper->config.aggregate,
-			&(struct profile_event){
-				.id = 0,
-				.name = "cpu-time",
-				.unit = "ns",
-				.substituted_for = events->at[0].name,
-				.reason = stopper->reason,
-				.status = PROFILE_COUNTED,
-				.value = (double)stopper->sampled_ns,
-				.coverage = 1,
-				.frequency_hz = stopper->config.sampling.frequency_hz,
-			});
+	aggregate_event(
+		stopper->config.aggregate,
+		&(struct profile_event){
+			.id = 0,
+			.name = type->name,
+			.unit = type->unit,
+			.substituted_for = stopper->config.refused ? events->at[0].name : NULL,
+			.reason = stopper->reason,
+			.status = PROFILE_COUNTED,
+			.value = (double)stopper->sampled_ns,
+			.coverage = 1,
+			.frequency_hz = stopper->frequency_hz,
+		});
 	for (size_t i = 0; i < events->nr; i++)
 		put_missing(stopper, (uint32_t)i + 1, &events->at[i]);
 }
@@ -123,9 +140,17 @@ static void forget_thread(struct stopper *stopper, struct group_thread *thread)
 	group_remove(thread->group, thread);
 }
 
+static void tell_end(struct stopper *stopper, struct group_thread *thread)
+{
+	if (!thread->is_over)
+		processes_exit(stopper->processes, clock_now_ns(), thread->task.pid,
+			       thread->task.tid);
+	thread->is_over = true;
+}
+
 static void end_thread(struct stopper *stopper, struct group_thread *thread)
 {
-	processes_exit(stopper->processes, clock_now_ns(), thread->task.pid, thread->task.tid);
+	tell_end(stopper, thread);
 	forget_thread(stopper, thread);
 }
 
@@ -230,7 +255,8 @@ static void look_for_children(struct stopper *stopper, const struct group_thread
 struct sight {
 	struct stop_registers registers;
 	struct task_look look;
-	uint64_t used_ns, time_ns;
+	struct task_use use;
+	uint64_t time_ns;
 	size_t stack_bytes, asked_bytes;
 };
 
@@ -250,8 +276,8 @@ static bool see(struct stopper *stopper, const struct stop *stop, const struct g
 	sight->time_ns = clock_now_ns();
 	sight->asked_bytes =
 		samples_width(stopper->samples)->is_wide ? STACK_WIDE_BYTES : sampling->stack_bytes;
-	if (stop_read(stop, &sight->registers) < 0 ||
-	    task_used(&thread->task, &sight->used_ns) < 0 ||
+
+	if (stop_read(stop, &sight->registers) < 0 || task_used(&thread->task, &sight->use) < 0 ||
 	    task_look(&thread->task, &sight->look) < 0)
 		return false;
 	if (sampling->call_graph != CALL_GRAPH_NONE && !sight->registers.is_32_bit)
@@ -275,6 +301,38 @@ static uint64_t charge(const struct stopper *stopper, struct group_thread *threa
 	return weight;
 }
 
+/*
+ * Whether it waited for a CPU since we woke up, not before: then the kernel's tick that woke us found
+ * it running, and it lost its CPU to us there.
+ */
+static bool lost_its_cpu_to_us(const struct stopper *stopper, const struct group_thread *thread,
+			       const struct sight *sight)
+{
+	uint64_t lost_ns = sight->time_ns - (sight->use.waited_ns - thread->use.waited_ns);
+
+	return sight->use.turns == thread->use.turns + 1 && lost_ns + LOST_NS > stopper->woken_ns &&
+	       lost_ns < stopper->woken_ns + LOST_NS;
+}
+
+/*
+ * The kernel likes to take a CPU away at the end of a system call, so that a thread which waits for
+ * one would be found there more often than it is there.  What counts is a thread that ran when we
+ * woke up; but not to go on for long without any.
+ */
+static bool is_fair(const struct stopper *stopper, const struct group_thread *thread,
+		    const struct sight *sight)
+{
+	if (sight->use.turns == thread->use.turns || lost_its_cpu_to_us(stopper, thread, sight))
+		return true;
+	if (sight->use.used_ns - thread->charged_ns < UNMET_PERIODS * stopper->period_ns)
+		return false;
+	aggregate_quality(stopper->config.aggregate, PROFILE_BOUNDED,
+			  "samples of threads that waited for a CPU, which is mostly at the end of "
+			  "a system call",
+			  1);
+	return true;
+}
+
 static void use_sight(struct stopper *stopper, struct group_thread *thread,
 		      const struct sight *sight)
 {
@@ -294,11 +352,11 @@ static void use_sight(struct stopper *stopper, struct group_thread *thread,
 	struct process *process = processes_at(stopper->processes, sight->time_ns, pid);
 	uint64_t weight;
 
-	if (sight->used_ns <= thread->charged_ns)
+	if (sight->use.used_ns <= thread->charged_ns || !is_fair(stopper, thread, sight))
 		return;
 	if (sight->time_ns - thread->group->mapped_ns > remap_latest_ns)
 		read_mappings(stopper, thread->group, process);
-	weight = charge(stopper, thread, sight->used_ns);
+	weight = charge(stopper, thread, sight->use.used_ns);
 	stopper->sampled_ns += weight;
 	samples_add(stopper->samples, process,
 		    processes_thread(stopper->processes, process, tid, sight->time_ns), &decoded, 0,
@@ -319,44 +377,85 @@ static void take(struct stopper *stopper, const struct stop *stop)
 	use_sight(stopper, thread, &sight);
 }
 
+static void tell_refused(const struct stopper *stopper, const struct group_thread *thread)
+{
+	bool is_traced = task_tracer(&thread->task);
+	struct task_look look;
+	char *detail;
+
+	if (!is_traced && (task_look(&thread->task, &look) < 0 || look.state != 'R'))
+		return; /* it has just ended */
+	detail = xasprintf("samples of %s: %s", thread->name,
+			   is_traced ? "another program traces it, as a debugger does"
+				     : "ptrace is refused, as of set-user-ID programs");
+	aggregate_quality(stopper->config.aggregate, PROFILE_LOST, detail, 1);
+	free(detail);
+}
+
 /* One on a CPU stops within some microseconds; one that waits for a CPU when it gets one. */
 static void ask(struct stopper *stopper, const struct group_thread *thread)
 {
 	struct stop stop;
+	int ret = stops_ask(&stopper->stops, thread->task.tid);
+	uint64_t until_ns;
 
-	if (stops_ask(&stopper->stops, thread->task.tid) < 0)
+	if (ret == -EPERM)
+		tell_refused(stopper, thread);
+	if (ret < 0)
 		return;
-	for (int i = 0; i < SPINS; i++) {
+	until_ns = clock_now_ns() + SPIN_NS;
+	do {
 		if (stops_next(&stopper->stops, &stop)) {
 			take(stopper, &stop);
-			return;
+			if (stop.tid == thread->task.tid)
+				return;
 		}
-		sched_yield();
-	}
+	} while (clock_now_ns() < until_ns);
+}
+
+/* xorshift: moments that no program can be in step with. */
+static uint64_t next_random(struct stopper *stopper)
+{
+	stopper->random ^= stopper->random << 13;
+	stopper->random ^= stopper->random >> 7;
+	stopper->random ^= stopper->random << 17;
+	return stopper->random;
+}
+
+/* Half the period to one and a half. */
+static uint64_t pause_ns(struct stopper *stopper)
+{
+	uint64_t period = stopper->period_ns * stopper->stretch;
+
+	return period / 2 + next_random(stopper) % period;
 }
 
 /* --- a look at all ----------------------------------------------------------------------------*/
 
-static void look_at_thread(struct stopper *stopper, struct group_thread *thread)
+/* True: it has run since it was last looked at, and might do so right now. */
+static bool look_at_thread(struct stopper *stopper, struct group_thread *thread)
 {
 	struct task_look look;
-	uint64_t used_ns;
+	struct task_use use;
 
-	if (task_used(&thread->task, &used_ns) < 0) {
+	if (task_used(&thread->task, &use) < 0) {
 		end_thread(stopper, thread);
-		return;
+		return false;
 	}
-	if (used_ns == thread->seen_ns)
-		return;
-	thread->seen_ns = used_ns;
+	if (use.used_ns == thread->use.used_ns && use.turns == thread->use.turns)
+		return false;
+	thread->use = use;
 	if (task_look(&thread->task, &look) < 0) {
 		end_thread(stopper, thread);
-		return;
+		return false;
+	}
+	if (look.state == 'Z' || look.state == 'X') {
+		tell_end(stopper, thread);
+		return false;
 	}
 	use_look(stopper, thread, &look);
 	look_for_children(stopper, thread);
-	if (look.state == 'R' && stopper->is_sampling)
-		ask(stopper, thread);
+	return look.state == 'R';
 }
 
 static void list_threads(struct stopper *stopper, struct group *group)
@@ -371,75 +470,122 @@ static void list_threads(struct stopper *stopper, struct group *group)
 	}
 }
 
-static void look_at_group(struct stopper *stopper, size_t index)
+static struct group_thread *find_thread(const struct stopper *stopper, pid_t tid)
+{
+	const uint64_t *found = map_find(&stopper->by_tid, (uint64_t)tid);
+
+	return found ? (struct group_thread *)(uintptr_t)*found : NULL;
+}
+
+/* Returns one of those that run, any of them as likely as another; 0: none does. */
+static pid_t look_at_threads(struct stopper *stopper, struct group *group)
+{
+	uint64_t nr = 0;
+	pid_t chosen = 0;
+
+	for (size_t i = group->threads.nr; i--;) {
+		struct group_thread *thread = i < group->threads.nr ? group->threads.at[i] : NULL;
+		pid_t tid = thread ? thread->task.tid : 0;
+
+		if (thread && look_at_thread(stopper, thread) && !(next_random(stopper) % ++nr))
+			chosen = tid;
+	}
+	return chosen;
+}
+
+/* Looking at others may have taken long, or ended it. */
+static void sample_thread(struct stopper *stopper, pid_t tid)
+{
+	struct group_thread *thread = find_thread(stopper, tid);
+
+	if (thread && task_used(&thread->task, &thread->use) >= 0)
+		ask(stopper, thread);
+}
+
+static void look_at_group(struct stopper *stopper, size_t index, bool only_if_fired)
 {
 	struct group *group = stopper->groups.at[index];
+	enum group_state state = group_look(group);
+	bool shall_sample;
+	pid_t chosen;
 
-	switch (group_look(group)) {
-	case GROUP_ENDED:
+	if (state == GROUP_ENDED) {
 		end_group(stopper, index);
-		break;
-	case GROUP_IDLE:
-		break;
-	case GROUP_BUSY:
-		list_threads(stopper, group);
-		for (size_t i = group->threads.nr; i--;)
-			if (i < group->threads.nr)
-				look_at_thread(stopper, group->threads.at[i]);
-		break;
+		return;
 	}
+	if (state == GROUP_IDLE)
+		return;
+	shall_sample = stopper->is_sampling && group_has_fired(group);
+	if (only_if_fired && !shall_sample)
+		return;
+	list_threads(stopper, group);
+	chosen = look_at_threads(stopper, group);
+	if (!shall_sample)
+		return;
+	sample_thread(stopper, chosen);
+	group_arm(group, pause_ns(stopper));
 }
 
 /* Processes that are found meanwhile are at the end, where this begins to look again. */
-static void look_at_all(struct stopper *stopper)
+static void look_at_all(struct stopper *stopper, bool only_if_fired)
 {
+	stopper->woken_ns = clock_now_ns();
 	for (size_t i = 0; i < stopper->groups.nr; i++)
-		look_at_group(stopper, i);
+		look_at_group(stopper, i, only_if_fired);
 }
 
 /* --- the thread -------------------------------------------------------------------------------*/
-
-/* xorshift: moments that no program can be in step with. */
-static uint64_t next_random(struct stopper *stopper)
-{
-	stopper->random ^= stopper->random << 13;
-	stopper->random ^= stopper->random >> 7;
-	stopper->random ^= stopper->random << 17;
-	return stopper->random;
-}
-
-/* Half the period to one and a half, and longer where a look takes long. */
-static uint64_t pause_ns(struct stopper *stopper, uint64_t took_ns)
-{
-	uint64_t pause = stopper->period_ns / 2 + next_random(stopper) % stopper->period_ns;
-
-	return pause > OWN_SHARE * took_ns ? pause : OWN_SHARE * took_ns;
-}
 
 static void rest(struct stopper *stopper, uint64_t until_ns)
 {
 	struct stop stop;
 
-	while (!stopper->is_over && clock_now_ns() < until_ns)
+	while (!stopper->is_over && clock_now_ns() < until_ns) {
 		if (stops_wait(&stopper->stops, stopper->wake_fd, until_ns, &stop))
 			take(stopper, &stop);
+		else
+			look_at_all(stopper, true);
+	}
+}
+
+/* Looks more seldom while it takes us a larger part of a CPU. */
+static void limit_ourselves(struct stopper *stopper, uint64_t now_ns)
+{
+	uint64_t used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	if (now_ns - stopper->limited_ns < limit_every_ns)
+		return;
+	if ((used_ns - stopper->used_ns) * OWN_SHARE > now_ns - stopper->limited_ns)
+		stopper->stretch *= 2;
+	else if (stopper->stretch > 1)
+		stopper->stretch /= 2;
+	stopper->limited_ns = now_ns;
+	stopper->used_ns = used_ns;
+}
+
+/* Whoever pins the program to a CPU pins us, and does not mean to. */
+static void leave_its_cpu(void)
+{
+	cpu_set_t all;
+
+	memset(&all, 0xff, sizeof(all));
+	sched_setaffinity(0, sizeof(all), &all);
 }
 
 static void *stopper_thread(void *context)
 {
 	struct stopper *stopper = context;
 	struct error error = ERROR_INIT;
-	uint64_t used_ns = 0;
 	pid_t child = stopper->config.attach ? 0 : stopper->groups.at[0]->pid;
 
+	leave_its_cpu();
 	if (stops_open(&stopper->stops, child, &error) < 0)
 		aggregate_quality(stopper->config.aggregate, PROFILE_LOST, error.message, 1);
 	else
 		while (!stopper->is_over) {
-			rest(stopper, clock_now_ns() + pause_ns(stopper, used_ns));
-			used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-			look_at_all(stopper);
-			used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - used_ns;
+			rest(stopper, clock_now_ns() + pause_ns(stopper));
+			look_at_all(stopper, false);
+			limit_ourselves(stopper, clock_now_ns());
 			put_now_and_then(stopper, clock_now_ns());
 		}
 	stops_close(&stopper->stops);
@@ -449,20 +595,49 @@ static void *stopper_thread(void *context)
 
 /* --- its course -------------------------------------------------------------------------------*/
 
+/* Of what was asked for; a period is one of cpu-time if that was. */
+static uint64_t asked_hz(const struct stopper *stopper)
+{
+	const struct sampling *sampling = &stopper->config.sampling;
+
+	if (sampling->period && !stopper->config.refused)
+		return sampling->period < SECOND_NS ? SECOND_NS / sampling->period : 1;
+	return !sampling->period && sampling->frequency_hz ? sampling->frequency_hz : FREQUENCY_HZ;
+}
+
+static char *lowered_text(const struct stopper *stopper, uint64_t hz)
+{
+	static const char why[] = "cpu-time stops the program for each sample";
+
+	if (stopper->config.sampling.period && stopper->config.refused)
+		return xasprintf("%d samples a second instead of one every %" PRIu64 " %s: %s",
+				 FREQUENCY_HZ, stopper->config.sampling.period,
+				 stopper->config.events->at[0].name, why);
+	if (hz <= FREQUENCY_MAX_HZ || hz == SAMPLING_HZ_MOST)
+		return NULL;
+	return xasprintf("%" PRIu64 " Hz lowered to %d: %s", hz, FREQUENCY_MAX_HZ, why);
+}
+
 static void set_rate(struct stopper *stopper)
 {
-	struct sampling *sampling = &stopper->config.sampling;
+	uint64_t hz = asked_hz(stopper);
 
-	if (!sampling->frequency_hz)
-		sampling->frequency_hz = FREQUENCY_HZ;
-	if (sampling->frequency_hz > FREQUENCY_MAX_HZ) {
-		if (sampling->frequency_hz != SAMPLING_HZ_MOST)
-			stopper->lowered = xasprintf(
-				"%u Hz lowered to %d: each sample of cpu-time stops a thread",
-				sampling->frequency_hz, FREQUENCY_MAX_HZ);
-		sampling->frequency_hz = FREQUENCY_MAX_HZ;
-	}
-	stopper->period_ns = 1000000000 / sampling->frequency_hz;
+	stopper->lowered = lowered_text(stopper, hz);
+	if (stopper->lowered)
+		aggregate_quality(stopper->config.aggregate, PROFILE_SUBSTITUTED, stopper->lowered,
+				  1);
+	stopper->frequency_hz = (uint32_t)(hz < FREQUENCY_MAX_HZ ? hz : FREQUENCY_MAX_HZ);
+	stopper->period_ns = SECOND_NS / stopper->frequency_hz;
+}
+
+static char *reason_text(const struct stopper_config *config)
+{
+	const char *asked = config->events->at[0].name;
+
+	if (!config->refused)
+		return NULL;
+	return xasprintf("%s: sampled cpu-time by stopping threads (ptrace); %s not available",
+			 config->refused, strcmp(asked, "cycles") ? asked : "IPC");
 }
 
 static int probe(const struct stopper *stopper, pid_t pid, struct error *err)
@@ -487,8 +662,7 @@ int stopper_open(struct stopper **result, const struct stopper_config *config, p
 	stopper->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	stopper->stack = xmalloc(STACK_WIDE_BYTES);
 	set_rate(stopper);
-	stopper->reason =
-		xasprintf("%s: sampled cpu-time by stopping threads (ptrace)", config->refused);
+	stopper->reason = reason_text(config);
 	if (!config->attach)
 		follow(stopper, pid);
 	ret = stopper->wake_fd < 0 ? error_errno(err, errno, "make an eventfd")
@@ -540,7 +714,8 @@ static void begin_with(struct stopper *stopper, struct group *group)
 	{
 		struct group_thread *thread = *at;
 
-		task_used(&thread->task, &thread->charged_ns);
+		task_used(&thread->task, &thread->use);
+		thread->charged_ns = thread->use.used_ns;
 		thread->is_new = !is_attached;
 		/* That of a program which is still to be executed is none of them. */
 		if (!is_attached)
@@ -557,10 +732,11 @@ void stopper_start(struct stopper *stopper, struct processes *processes, int64_t
 
 	stopper->processes = processes;
 	stopper->random = (uint64_t)start_ns | 1;
+	stopper->stretch = 1;
+	stopper->limited_ns = (uint64_t)start_ns;
 	stopper->samples = samples_new(&(struct samples_config){
 		.aggregate = config->aggregate,
-		.call_graph = config->sampling.call_graph == CALL_GRAPH_NONE ? CALL_GRAPH_NONE
-									     : CALL_GRAPH_STACKS,
+		.call_graph = config->sampling.call_graph,
 		.stack_bytes = config->sampling.stack_bytes,
 		.shim = config->shim,
 		.start_ns = start_ns,
@@ -597,6 +773,23 @@ void stopper_finish(struct stopper *stopper)
 	eventfd_write(stopper->wake_fd, 1);
 	pthread_join(stopper->thread, NULL);
 	stopper->is_running = false;
+}
+
+void stopper_count(const struct stopper *stopper, uint64_t used_ns)
+{
+	const struct sampling *sampling = &stopper->config.sampling;
+	const struct event_type *clock = event_type_find("task-clock");
+
+	if (sampling->delayed || sampling->no_inherit)
+		return;
+	aggregate_event(stopper->config.aggregate,
+			&(struct profile_event){ .id = (uint32_t)stopper->config.events->nr + 1,
+						 .name = clock->name,
+						 .unit = clock->unit,
+						 .reason = "by getrusage",
+						 .status = PROFILE_COUNTED,
+						 .value = (double)used_ns,
+						 .coverage = 1 });
 }
 
 const char *stopper_reason(const struct stopper *stopper)

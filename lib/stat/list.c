@@ -18,7 +18,7 @@
 static const char *const kind_names[] = {
 	[LIST_HARDWARE] = "hardware",	  [LIST_CACHE] = "cache",
 	[LIST_SOFTWARE] = "software",	  [LIST_PMU] = "pmu",
-	[LIST_TRACEPOINT] = "tracepoint",
+	[LIST_TRACEPOINT] = "tracepoint", [LIST_PTRACE] = "ptrace",
 };
 
 const char *stat_list_kind_name(enum stat_list_kind kind)
@@ -41,6 +41,7 @@ static enum stat_list_kind kind_of(const struct event_type *generic)
 {
 	return generic->type == PERF_TYPE_HARDWARE   ? LIST_HARDWARE
 	       : generic->type == PERF_TYPE_HW_CACHE ? LIST_CACHE
+	       : event_type_is_stops(generic)	     ? LIST_PTRACE
 						     : LIST_SOFTWARE;
 }
 

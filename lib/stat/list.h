@@ -8,7 +8,8 @@
  *	stat_list_print_text(&list, stdout);
  *	stat_list_release(&list);
  *
- * Each event is tried with the attributes that `cprof stat` would use.  Of the tracepoints only
+ * Each event is tried with the attributes that `cprof stat` would use; cpu-time, which is for
+ * `cprof record` alone, by what that would do.  Of the tracepoints only
  * the first is: they differ in nothing that matters, and closing one takes the kernel long.
  */
 #ifndef STAT_LIST_H
@@ -20,7 +21,14 @@
 
 #include "store/profile.h"
 
-enum stat_list_kind { LIST_HARDWARE, LIST_CACHE, LIST_SOFTWARE, LIST_PMU, LIST_TRACEPOINT };
+enum stat_list_kind {
+	LIST_HARDWARE,
+	LIST_CACHE,
+	LIST_SOFTWARE,
+	LIST_PTRACE,
+	LIST_PMU,
+	LIST_TRACEPOINT
+};
 
 struct stat_list_event {
 	enum stat_list_kind kind;

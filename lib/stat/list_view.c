@@ -15,6 +15,7 @@ static const char *const headings[] = {
 	[LIST_HARDWARE] = "hardware: of the CPU's PMU",
 	[LIST_CACHE] = "cache: of the CPU's PMU, by cache and kind of access",
 	[LIST_SOFTWARE] = "software: by the kernel",
+	[LIST_PTRACE] = "ptrace: without perf, sampled by cprof record",
 	[LIST_PMU] = "pmu: as sysfs describes them",
 	[LIST_TRACEPOINT] = "tracepoint: places in the kernel",
 };

@@ -12,15 +12,30 @@ static const char full_list[] =
 	"stalled-cycles-frontend,stalled-cycles-backend,L1-dcache-loads,L1-dcache-load-misses,"
 	"LLC-loads,LLC-load-misses,dTLB-loads,dTLB-load-misses";
 
+static int check(const struct event_types *types, struct error *err)
+{
+	vec_each(types, type)
+	{
+		if (!event_type_is_stops(type))
+			continue;
+		error_set(err, ERR_USAGE, "%s can be sampled, but not counted", type->name);
+		return error_hint(err, "task-clock is the same time, counted");
+	}
+	return 0;
+}
+
 static int parse(struct event_types *types, const char *list, bool full_pmu, struct error *err)
 {
+	int ret;
+
 	if (list && full_pmu)
 		return error_set(err, ERR_USAGE, "--pmu is a list of events itself: not with -e");
-	return event_types_parse(types,
-				 list	    ? list
-				 : full_pmu ? full_list
-					    : event_types_default,
-				 err);
+	ret = event_types_parse(types,
+				list	   ? list
+				: full_pmu ? full_list
+					   : event_types_default,
+				err);
+	return ret < 0 ? ret : check(types, err);
 }
 
 /* The kernel's own counts have a group of theirs, which never waits; all else is a counter. */

@@ -79,6 +79,9 @@ static const struct event_type generic[] = {
 	  .about = "unaligned accesses fixed up by the kernel" },
 	{ "emulation-faults", "", SOFTWARE(EMULATION_FAULTS),
 	  .about = "instructions emulated by the kernel" },
+
+	{ "cpu-time", "ns", .type = EVENT_TYPE_STOPS,
+	  .about = "time on a CPU, by stopping threads" },
 	{ 0 },
 };
 
@@ -109,6 +112,11 @@ const struct event_type *event_types_generic(void)
 bool event_type_is_software(const struct event_type *type)
 {
 	return type->type == PERF_TYPE_SOFTWARE;
+}
+
+bool event_type_is_stops(const struct event_type *type)
+{
+	return type->type == EVENT_TYPE_STOPS;
 }
 
 bool event_type_is_clock(const struct event_type *type)

@@ -30,6 +30,12 @@ struct event_type {
 	const char *about;
 };
 
+/*
+ * The type of cpu-time, which no perf has: CPU time of threads that are stopped to be sampled, see
+ * record/stops.  It cannot be counted.
+ */
+#define EVENT_TYPE_STOPS UINT32_MAX
+
 /* The generic event of that name or alias; NULL. */
 const struct event_type *event_type_find(const char *name);
 
@@ -41,6 +47,7 @@ const struct event_type *event_types_generic(void);
 
 /* Counted by the kernel, not by hardware: always there where perf is allowed. */
 bool event_type_is_software(const struct event_type *type);
+bool event_type_is_stops(const struct event_type *type);
 /* Of time in nanoseconds, sampled by a timer. */
 bool event_type_is_clock(const struct event_type *type);
 

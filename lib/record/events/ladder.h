@@ -17,6 +17,8 @@
  *	without a member		where there is no such event, or it does not fit the others
  *	cpu-clock for the leader	where there is no such event
  *
+ * Where not even that is allowed CPU time is sampled without perf, by record/stopper.h.
+ *
  * Members that nothing stands in for stay in the list with the reason.
  */
 #ifndef RECORD_EVENTS_LADDER_H

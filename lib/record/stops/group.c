@@ -8,8 +8,10 @@
 #include <sys/stat.h>
 
 #include "base/vec.h"
+#include "record/stops/stops.h"
 
 enum {
+	SMALL = 4, /* threads: to look at all of them costs no more, and does not wait for a tick */
 	LIST_EVERY = 16, /* looks: one thread may have taken the place of another */
 };
 
@@ -32,11 +34,14 @@ static void thread_free(struct group_thread *thread)
 
 void group_free(struct group *group)
 {
+	if (group->has_timer)
+		timer_delete(group->timer);
 	vec_each(&group->threads, thread) thread_free(*thread);
 	vec_free(&group->threads);
 	free(group);
 }
 
+/* As of the kernel's last tick. */
 enum group_state group_look(struct group *group)
 {
 	struct timespec used;
@@ -45,10 +50,29 @@ enum group_state group_look(struct group *group)
 	if (clock_gettime(group->clock, &used) < 0)
 		return GROUP_ENDED;
 	used_ns = (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
-	if (used_ns == group->used_ns)
+	if (used_ns == group->used_ns && group->threads.nr > SMALL)
 		return GROUP_IDLE;
 	group->used_ns = used_ns;
 	return GROUP_BUSY;
+}
+
+void group_arm(struct group *group, uint64_t cpu_ns)
+{
+	const struct itimerspec when = { .it_value = { (time_t)(cpu_ns / 1000000000),
+						       (long)(cpu_ns % 1000000000) } };
+
+	if (!group->has_timer)
+		group->has_timer = stops_make_timer(&group->timer, group->clock) >= 0;
+	if (group->has_timer)
+		timer_settime(group->timer, 0, &when, NULL);
+}
+
+bool group_has_fired(const struct group *group)
+{
+	struct itimerspec left;
+
+	return !group->has_timer || timer_gettime(group->timer, &left) < 0 ||
+	       (!left.it_value.tv_sec && !left.it_value.tv_nsec);
 }
 
 static bool is_known(const struct group *group, pid_t tid)

@@ -11,6 +11,9 @@
  *	}
  *
  * A process at rest costs a system call, however many threads it has.
+ *
+ *	group_arm(group, cpu_ns);	// a signal to this thread when it has used so much more
+ *	group_has_fired(group);		// it has
  */
 #ifndef RECORD_STOPS_GROUP_H
 #define RECORD_STOPS_GROUP_H
@@ -26,8 +29,9 @@ struct group_thread {
 	struct task task;
 	struct group *group;
 	char name[64];	     /* as it was last seen; "": not yet */
-	uint64_t seen_ns;    /* CPU time at the last look */
+	struct task_use use; /* at the last look */
 	uint64_t charged_ns; /* of which so much was charged to samples */
+	bool is_over;	     /* it has ended, and waits for its parent or the other threads */
 	bool is_new;	     /* it has not been charged anything yet, and started while we looked */
 };
 
@@ -45,6 +49,8 @@ struct group {
 	clockid_t clock;
 	uint64_t used_ns;
 	unsigned int looks;
+	timer_t timer;
+	bool has_timer;
 };
 
 enum group_state {
@@ -58,6 +64,15 @@ struct group *group_new(pid_t pid);
 void group_free(struct group *group);
 
 enum group_state group_look(struct group *group);
+
+/*
+ * A timer of ours on the CPU time of the process.  The kernel looks at it when its clock ticks on
+ * the CPU of one of the threads: so that one runs when it fires, or did until we got its CPU.
+ * Then the calling thread gets STOPS_SIGNAL.
+ */
+void group_arm(struct group *group, uint64_t cpu_ns);
+/* Or was never armed, or cannot be. */
+bool group_has_fired(const struct group *group);
 
 /* Adds threads that are not known yet, when their number says that there may be some.  -EMFILE:
  * too many files are open to look at all of them. */

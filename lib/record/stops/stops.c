@@ -24,7 +24,6 @@
 #endif
 
 enum {
-	ALARM_SIGNAL = SIGURG, /* harmless should it ever reach anybody */
 	ALARM_AGAIN_NS = 5000000,
 };
 
@@ -84,23 +83,37 @@ static void do_nothing(int signal)
 	(void)signal;
 }
 
+int stops_make_timer(timer_t *timer, clockid_t clock)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = STOPS_SIGNAL };
+
+	event.sigev_notify_thread_id = (int)syscall(SYS_gettid);
+	return timer_create(clock, &event, timer) < 0 ? -errno : 0;
+}
+
 /* It ends a wait, so it may not restart it. */
 int stops_open(struct stops *stops, pid_t child, struct error *err)
 {
 	struct sigaction action = { .sa_handler = do_nothing };
-	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = ALARM_SIGNAL };
-	sigset_t set;
+	int ret;
 
 	*stops = (struct stops){ .child = child };
-	event.sigev_notify_thread_id = (int)syscall(SYS_gettid);
-	sigaction(ALARM_SIGNAL, &action, NULL);
-	if (timer_create(CLOCK_MONOTONIC, &event, &stops->alarm) < 0)
-		return error_errno(err, errno, "make a timer");
+	sigaction(STOPS_SIGNAL, &action, NULL);
+	ret = stops_make_timer(&stops->alarm, CLOCK_MONOTONIC);
+	if (ret < 0)
+		return error_errno(err, -ret, "make a timer");
 	stops->has_alarm = true;
-	sigemptyset(&set);
-	sigaddset(&set, ALARM_SIGNAL);
-	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	return 0;
+}
+
+/* SIG_BLOCK or SIG_UNBLOCK; former: NULL or what was. */
+static void mask(int how, sigset_t *former)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, STOPS_SIGNAL);
+	pthread_sigmask(how, &set, former);
 }
 
 /* Again and again: the first may come before the wait that it is to end. */
@@ -123,6 +136,12 @@ void stops_close(struct stops *stops)
 }
 
 /* --- which are pending ------------------------------------------------------------------------*/
+
+static bool is_pending(const struct stops *stops, pid_t tid)
+{
+	vec_each(&stops->pending, at) if (*at == tid) return true;
+	return false;
+}
 
 static void forget(struct stops *stops, pid_t tid)
 {
@@ -191,6 +210,8 @@ static bool find_untold(const struct stops *stops, struct stop *stop)
 
 int stops_ask(struct stops *stops, pid_t tid)
 {
+	if (is_pending(stops, tid))
+		return -EALREADY;
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0)
 		return -errno;
 	vec_push(&stops->pending, tid);
@@ -225,8 +246,11 @@ static void sleep_until(int fd, uint64_t until_ns)
 	uint64_t now = clock_now_ns(), left = until_ns > now ? until_ns - now : 0;
 	struct timespec time = { (time_t)(left / 1000000000), (long)(left % 1000000000) };
 	struct pollfd poll = { .fd = fd, .events = POLLIN };
+	sigset_t set;
 
-	ppoll(&poll, 1, &time, NULL);
+	mask(SIG_BLOCK, &set);
+	sigdelset(&set, STOPS_SIGNAL);
+	ppoll(&poll, 1, &time, &set);
 }
 
 bool stops_wait(struct stops *stops, int fd, uint64_t until_ns, struct stop *stop)
@@ -241,7 +265,9 @@ bool stops_wait(struct stops *stops, int fd, uint64_t until_ns, struct stop *sto
 		return false;
 	}
 	set_alarm(stops, until_ns);
+	mask(SIG_UNBLOCK, NULL);
 	found = next(stops, 0, stop);
+	mask(SIG_BLOCK, NULL);
 	set_alarm(stops, 0);
 	return found;
 }

@@ -10,7 +10,7 @@
  *		stop_read(&stop, &registers);
  *		stops_let_go(&stops, &stop);
  *	}
- *	stops_wait(&stops, fd, until_ns, &stop);	// sleeps: for a stop, for fd, for the time
+ *	stops_wait(&stops, fd, until_ns, &stop);	// sleeps: for a stop, for fd, a timer
  *	stops_close(&stops);
  *
  * A thread is traced from ask to let_go only, some ten microseconds, and not between samples: all
@@ -31,6 +31,7 @@
 #ifndef RECORD_STOPS_STOPS_H
 #define RECORD_STOPS_STOPS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -55,6 +56,12 @@ struct stop {
 	int status; /* the signal and the event << 8 */
 };
 
+/* Ends a wait; blocked otherwise.  Harmless should it ever reach anybody else. */
+#define STOPS_SIGNAL SIGURG
+
+/* One that sends STOPS_SIGNAL to the calling thread.  -errno. */
+int stops_make_timer(timer_t *timer, clockid_t clock);
+
 /* Whether the process may be looked at so, which does nothing to it. */
 int stops_probe(pid_t pid, struct error *err);
 
@@ -68,7 +75,7 @@ void stops_close(struct stops *stops);
 int stops_ask(struct stops *stops, pid_t tid);
 
 bool stops_next(struct stops *stops, struct stop *stop);
-/* False: there is something to read from fd, or the time has come (CLOCK_MONOTONIC). */
+/* False: there is something to read from fd, STOPS_SIGNAL came, or the time (CLOCK_MONOTONIC). */
 bool stops_wait(struct stops *stops, int fd, uint64_t until_ns, struct stop *stop);
 
 struct stop_registers {

@@ -55,14 +55,17 @@ static int read_text(int fd, char *text, size_t size)
 	return 0;
 }
 
-int task_used(const struct task *task, uint64_t *used_ns)
+int task_used(const struct task *task, struct task_use *use)
 {
-	char text[128];
+	char text[128], *end;
 	int ret = read_text(task->used_fd, text, sizeof(text));
 
-	if (ret >= 0)
-		*used_ns = strtoull(text, NULL, 10);
-	return ret;
+	if (ret < 0)
+		return ret;
+	use->used_ns = strtoull(text, &end, 10);
+	use->waited_ns = strtoull(end, &end, 10);
+	use->turns = strtoull(end, NULL, 10);
+	return 0;
 }
 
 /* startcode, endcode, startstack: with addresses chosen at random, of this exec alone. */
@@ -99,6 +102,20 @@ int task_look(const struct task *task, struct task_look *look)
 	look->state = end[2];
 	look->program = program_of(end + 2);
 	return 0;
+}
+
+pid_t task_tracer(const struct task *task)
+{
+	static const char label[] = "\nTracerPid:";
+	char text[4096];
+	const char *line;
+	int fd = open_file(task, "status");
+
+	if (fd < 0)
+		return 0;
+	line = read_text(fd, text, sizeof(text)) < 0 ? NULL : strstr(text, label);
+	close(fd);
+	return line ? (pid_t)strtol(line + strlen(label), NULL, 10) : 0;
 }
 
 void task_children(const struct task *task, struct task_pids *children)

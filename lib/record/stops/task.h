@@ -32,13 +32,21 @@ struct task_look {
 int task_open(struct task *task, pid_t pid, pid_t tid);
 void task_close(struct task *task);
 
-/*
- * CPU time, user's and kernel's.  While the thread runs it is as of the last tick of the kernel's
- * clock, some milliseconds ago; once it is stopped, exact.  0: this kernel does not tell.
- */
-int task_used(const struct task *task, uint64_t *used_ns);
+struct task_use {
+	/* CPU time, user's and kernel's.  While the thread runs it is as of the last tick of the
+	 * kernel's clock, some milliseconds ago; once it is stopped, exact. */
+	uint64_t used_ns;
+	uint64_t waited_ns; /* for a CPU, until it last got one */
+	uint64_t turns;	    /* how often it got one: the same as before, it kept it */
+};
+
+/* All is 0 where the kernel does not tell. */
+int task_used(const struct task *task, struct task_use *use);
 /* 3 us, thrice what the other costs. */
 int task_look(const struct task *task, struct task_look *look);
+
+/* Who traces it; 0: nobody, or it has ended. */
+pid_t task_tracer(const struct task *task);
 
 struct task_pids {
 	pid_t *at;
