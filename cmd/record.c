@@ -52,7 +52,7 @@ static const struct argp_option table[] = {
 	{ "duration", KEY_DURATION, "TIME", 0, "End the recording after so long: 10, 500ms", 0 },
 	{ "delay", KEY_DELAY, "TIME", 0, "Sample only after so long", 0 },
 	{ "no-inherit", KEY_NO_INHERIT, NULL, 0, "Do not sample processes it starts", 0 },
-	{ "heap", KEY_HEAP, "MODE", 0, "exact, counts: or do not run; off", 0 },
+	{ "heap", KEY_HEAP, "MODE", 0, "exact, sample[=SIZE], counts: or do not run; off", 0 },
 	{ "cpu", KEY_CPU, "MODE", 0, "on: do not run without; off", 0 },
 	{ "no-symbols", KEY_NO_SYMBOLS, NULL, 0, "Leave names to cprof symbolize", 0 },
 	{ 0 },
@@ -83,16 +83,35 @@ static enum record_side cpu_option(struct argp_state *state, const char *value)
 	return option_choice(state, "--cpu", value, names) ? RECORD_REQUIRED : RECORD_OFF;
 }
 
+static uint64_t sample_option(struct argp_state *state, const char *value)
+{
+	uint64_t bytes = option_size(state, "--heap=sample", value);
+
+	if (bytes < RECORD_SAMPLE_BYTES_MIN || bytes > RECORD_SAMPLE_BYTES_MAX)
+		argp_error(state, "--heap=sample: from 1K to 1G bytes");
+	return bytes;
+}
+
 static void heap_option(struct argp_state *state, struct record_config *config, const char *value)
 {
-	static const char *const names[] = { "exact", "counts", "off", NULL };
+	static const char *const names[] = { "exact", "sample", "counts", "off", NULL };
+	static const char sample_is[] = "sample=";
 
 	config->heap = RECORD_REQUIRED;
+	config->heap_sample_bytes = RECORD_SAMPLE_BYTES;
+	if (!strncmp(value, sample_is, strlen(sample_is))) {
+		config->heap_mode = RECORD_HEAP_SAMPLE;
+		config->heap_sample_bytes = sample_option(state, value + strlen(sample_is));
+		return;
+	}
 	switch (option_choice(state, "--heap", value, names)) {
 	case 0:
 		config->heap_mode = RECORD_HEAP_EXACT;
 		break;
 	case 1:
+		config->heap_mode = RECORD_HEAP_SAMPLE;
+		break;
+	case 2:
 		config->heap_mode = RECORD_HEAP_COUNTS;
 		break;
 	default:

@@ -91,13 +91,10 @@ void count_realloc_begin(int counted, const uintptr_t *frame, void *block)
 static void moved(struct track *track, int level, const uintptr_t *frame,
 		  enum wire_function function, void *new_block, size_t size)
 {
-	bool was_chosen = track->in_realloc, is_chosen = choose(track, new_block, size);
-
-	if (was_chosen || is_chosen)
-		emit_realloc_end(level, frame, function, new_block, size,
-				 !is_chosen   ? WIRE_RESULT_LEFT
-				 : was_chosen ? WIRE_RESULT_DONE
-					      : WIRE_RESULT_CAME);
+	if (track->in_realloc)
+		emit_realloc_end(level, frame, function, new_block, size, WIRE_RESULT_LEFT);
+	if (choose(track, new_block, size))
+		emit_realloc_end(level, frame, function, new_block, size, WIRE_RESULT_CAME);
 	else
 		tally(track->ring.shared, &track->ring.shared->reallocations, size);
 }

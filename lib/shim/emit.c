@@ -114,7 +114,7 @@ void emit_realloc_end(int level, const uintptr_t *frame, enum wire_function func
 		.stack = has_block(result) ? stack_of(track, frame) : 0,
 	};
 	put(track, &event);
-	if (has_block(result) || result == WIRE_RESULT_LEFT)
+	if (has_block(result))
 		count(track, &track->ring.shared->reallocations, size);
 	else if (result == WIRE_RESULT_FREED)
 		ring_count(&track->ring.shared->frees, 1);

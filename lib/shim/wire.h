@@ -82,8 +82,8 @@
  * from the exponential distribution with the mean sample_bytes, and a block is of the sample when
  * one of its bytes (a block of size 0 has one) is hit: with the probability
  * 1 - exp(-size / sample_bytes), whatever happens to other blocks.  Only what happens to blocks of
- * the sample is an event.  A reallocation ends one block and draws anew for the other: it is BEGIN
- * and END if the old one was of the sample, END alone if only the new one is.  WIRE_FREE has a
+ * the sample is an event.  A reallocation ends one block and draws anew for the other: BEGIN and
+ * END (LEFT) if the old one was of the sample, then END (CAME) if the new one is.  WIRE_FREE has a
  * result then: DONE if the thread did nothing else since it allocated the block.
  *
  * TIME.  An event's clock is part of wire_clock(): a raw counter, good for lifetimes, no order.
@@ -323,8 +323,8 @@ enum wire_result {
 	WIRE_RESULT_DONE,   /* the block is at `address` now, moved or not */
 	WIRE_RESULT_FAILED, /* the block is where and what it was */
 	WIRE_RESULT_FREED,  /* realloc(p, 0) returned NULL: a free */
-	WIRE_RESULT_LEFT,   /* done, but the block is not of the sample any more */
-	WIRE_RESULT_CAME,   /* done, and only now the block is of the sample: there was no BEGIN */
+	WIRE_RESULT_LEFT,   /* done: so the block, as it was, is not of the sample any more */
+	WIRE_RESULT_CAME,   /* done, and the block, as it is now, is of the sample: without BEGIN */
 };
 
 /* An event, unpacked. */

@@ -185,6 +185,7 @@ struct profile_heap {
 	int64_t peak_time_us;
 	bool peak_exact;
 	uint64_t live_bytes, live_blocks;
+	double peak_variance, live_variance; /* of bytes, in a sample: the squares of errors */
 	uint64_t temporary;
 	struct {
 		uint64_t bytes, blocks;
@@ -225,6 +226,9 @@ struct profile_heap_site {
 	uint64_t temporary;
 	uint64_t lifetime_us;	  /* sum over the freed blocks */
 	uint64_t lifetime_blocks; /* their number */
+	/* Of a sample, the squares of standard errors: of sites they add up. */
+	double allocations_variance, allocated_variance;
+	double at_peak_variance, at_tree_peak_variance, live_variance;
 };
 
 /* What the threads of a process with this tid (one after the other) did to its heap: the blocks that

@@ -133,6 +133,8 @@ const struct schema_object schema_tables[] = {
 	  "  peak_exact INTEGER NOT NULL,         -- 0: an upper bound\n"
 	  "  live_bytes INTEGER,                  -- at the end: not freed\n"
 	  "  live_blocks INTEGER,\n"
+	  "  peak_variance REAL NOT NULL,         -- of bytes; 0 unless estimated from a sample\n"
+	  "  live_variance REAL NOT NULL,\n"
 	  "  temporary INTEGER,                   -- freed by the thread's next operation\n"
 	  "  -- What was freed before the end, by how long it lived:\n"
 	  "  churn_below_10us_bytes INTEGER,\n"
@@ -175,6 +177,11 @@ const struct schema_object schema_tables[] = {
 	  "  temporary INTEGER NOT NULL,\n"
 	  "  lifetime_us INTEGER NOT NULL,        -- sum over the freed blocks\n"
 	  "  lifetime_blocks INTEGER NOT NULL,    -- their number\n"
+	  "  allocations_variance REAL NOT NULL,  -- 0 unless estimated from a sample\n"
+	  "  allocated_variance REAL NOT NULL,    -- of bytes, and so the others:\n"
+	  "  at_peak_variance REAL NOT NULL,\n"
+	  "  at_tree_peak_variance REAL NOT NULL,\n"
+	  "  live_variance REAL NOT NULL,\n"
 	  "  PRIMARY KEY(process, stack, allocator)\n"
 	  ") WITHOUT ROWID" },
 	{ "heap_thread",

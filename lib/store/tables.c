@@ -162,6 +162,7 @@ const struct table table_heap = {
 		FIELD(freed_bytes, U64_OR_NULL), FIELD(peak_bytes, U64_OR_NULL),
 		FIELD(peak_blocks, U64_OR_NULL), FIELD(peak_time_us, TIME), FIELD(peak_exact, BOOL),
 		FIELD(live_bytes, U64_OR_NULL), FIELD(live_blocks, U64_OR_NULL),
+		FIELD(peak_variance, DOUBLE), FIELD(live_variance, DOUBLE),
 		FIELD(temporary, U64_OR_NULL),
 		FIELD_AS("churn_below_10us_bytes", churn[0].bytes, U64_OR_NULL),
 		FIELD_AS("churn_below_10us_blocks", churn[0].blocks, U64_OR_NULL),
@@ -187,7 +188,10 @@ const struct table table_heap_site = {
 		FIELD(freed_bytes, U64), FIELD(at_peak_bytes, U64), FIELD(at_peak_blocks, U64),
 		FIELD(at_tree_peak_bytes, U64), FIELD(at_tree_peak_blocks, U64),
 		FIELD(live_bytes, U64), FIELD(live_blocks, U64), FIELD(temporary, U64),
-		FIELD(lifetime_us, U64), FIELD(lifetime_blocks, U64)),
+		FIELD(lifetime_us, U64), FIELD(lifetime_blocks, U64),
+		FIELD(allocations_variance, DOUBLE), FIELD(allocated_variance, DOUBLE),
+		FIELD(at_peak_variance, DOUBLE), FIELD(at_tree_peak_variance, DOUBLE),
+		FIELD(live_variance, DOUBLE)),
 };
 #undef ROW
 

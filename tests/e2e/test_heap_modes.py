@@ -54,3 +54,73 @@ def test_what_was_not_measured_is_not_zero(heap_in, programs):
     text = profile.text("heap")
     assert "2 allocations, 1.5 KiB" in text and "1 free" in text and "peak 0" not in text
     assert not [row for row in profile.report()["quality"] if row["kind"] in ("lost", "bounded", "untracked")]
+
+
+# --- a sample ---------------------------------------------------------------------------------
+
+
+def check(sites, truth):
+    """Six standard errors: chance must not fail a test.  That four are kept is for the unit tests."""
+    for name, counted in truth.items():
+        of_name = [site for site in sites if site["stack"][-2] == name]
+        for key in ("allocations", "allocated_bytes"):
+            estimate = sum(site[key] for site in of_name)
+            error = sum(site[key + "_error"] ** 2 for site in of_name) ** 0.5
+            assert abs(estimate - counted[key]) <= 6 * error, (name, key)
+            assert (error > 0) == (counted[key] > 0), (name, key)
+
+
+def test_sites_of_a_sample_are_as_the_program_counted(heap_in, programs, tmp_path):
+    """Of eight functions with blocks of many sizes, in four threads, with reallocations."""
+    truth_file = tmp_path / "truth.json"
+    heap = heap_in("sample=2K", programs / "heap_sites", truth_file, 40000).report()["heap"]
+    truth = json.loads(truth_file.read_text())
+    total = truth.pop("total")
+
+    assert heap["sample_bytes"] == 2048 and heap["peak_exact"] is False
+    for key in SUMS:
+        others = heap[key] - sum(site[key] for site in truth.values())
+        assert 0 <= others <= (100000 if key.endswith("bytes") else 100), key
+    check(heap["sites"], truth)
+    # The largest of many estimates is a little above that of the largest.
+    assert abs(heap["peak_bytes"] - total["at_peak_bytes"]) < 10 * heap["peak_bytes_error"] + 100000
+
+
+def test_every_image_of_a_tree_has_a_sample_of_its_own(heap_in, programs, tmp_path):
+    """A child that executes it, and its parent that executes it when the child has ended."""
+    program = programs / "heap_sites"
+    report = heap_in("sample=1K", "sh", "-c", f"{program} first 20000; exec {program} second 20000").report()
+    images = [p["heap"] for p in report["processes"] if p["command"][0] == str(program)]
+    truths = [json.loads((tmp_path / name).read_text()) for name in ("first", "second")]
+    assert len(images) == 2
+    for heap, truth in zip(images, truths):
+        truth.pop("total")
+        check(heap["sites"], truth)
+
+
+@pytest.mark.parametrize("command", [["keep=1000", "exec", "pass=300", "keep=7"],
+                                     ["keep=1000", "spawn=500", "spawn=200", "keep=100"]])
+def test_operations_are_counted_beside_a_sample(heap_in, programs, command):
+    exact, sample = (heap_in(mode, programs / "heap_chain", *command).report() for mode in ("exact", "sample"))
+    images = [[sums(p["heap"]) for p in report["processes"] if p["tracked"]] for report in (exact, sample)]
+    assert images[0] == images[1]
+
+
+def test_estimates_are_said_to_be_estimates(heap_in, programs):
+    profile = heap_in("sample=1K", programs / "heap_sites", "truth", 4000)
+    text = profile.text("heap")
+    assert "peak about " in text and "±" in text and "estimated from a sample" in text
+    assert "estimated from a sample" in profile.stderr
+
+
+def test_a_sample_of_huge_blocks_is_exact(heap_in, programs):
+    """Each is hit for certain."""
+    heap = heap_in("sample=1K", programs / "heap_chain", "keep=1000000", "pass=2000000").report()["heap"]
+    assert heap["live_bytes"] == 1000000 and heap["peak_bytes"] == 3000000
+    assert heap["temporary"] == 1 and heap["peak_bytes_error"] == 0
+
+
+@pytest.mark.parametrize("value", ["100", "2G", "x", ""])
+def test_a_sample_has_a_sensible_distance(run, value):
+    result = run("record", f"--heap=sample={value}", "true")
+    assert result.returncode == 125 and "sample" in result.stderr

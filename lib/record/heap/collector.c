@@ -290,6 +290,9 @@ int heap_collector_open(struct heap_collector **collector,
 	c->frames = frames_new(config->aggregate);
 	intake_init(&c->intake, &c->channel, c->model, c->frames);
 	c->intake.mode = c->config.mode;
+	c->intake.sample_bytes = c->config.sample_bytes;
+	if (c->config.mode == WIRE_MODE_SAMPLE)
+		heap_model_is_sample(c->model);
 	*collector = c;
 	return 0;
 }

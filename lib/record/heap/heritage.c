@@ -41,13 +41,17 @@ uint64_t heritage_bytes(const struct heritage *heritage)
 	return heritage->bytes;
 }
 
+void heritage_lose(struct heritage *heritage, uint64_t bytes)
+{
+	heritage->bytes -= bytes;
+}
+
 bool heritage_take(struct heritage *heritage, uint64_t address, struct block *block)
 {
 	vec_each(&heritage->tables, table)
 	{
 		if (!blocks_take(table, address, block))
 			continue;
-		heritage->bytes -= block->size;
 		return true;
 	}
 	return false;

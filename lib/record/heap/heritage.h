@@ -5,7 +5,7 @@
  *	heritage = heritage_new(&parent->blocks, parent->bytes, parent->heritage);	// then
  *	...
  *	if (heritage_take(heritage, address, &block))	// the child frees it
- *		...;
+ *		heritage_lose(heritage, block.size);
  *	heritage_free(heritage);
  *
  * The parent's own blocks, and what is left of its own heritage.  Tables are shared until somebody
@@ -27,6 +27,8 @@ void heritage_free(struct heritage *heritage);
 
 /* In the blocks that are left. */
 uint64_t heritage_bytes(const struct heritage *heritage);
+/* What one that was taken counted. */
+void heritage_lose(struct heritage *heritage, uint64_t bytes);
 
 /* Copies the block at address out and removes it; false: there is none. */
 bool heritage_take(struct heritage *heritage, uint64_t address, struct block *block);

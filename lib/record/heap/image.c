@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "record/heap/mode.h"
+#include "record/heap/worth.h"
 
 /* --- who it is --------------------------------------------------------------------------------*/
 
@@ -64,6 +65,7 @@ void image_free(struct image *image)
 		return;
 	frames_image_release(&image->frames);
 	map_release(&image->site_of);
+	map_release(&image->sized_of);
 	map_release(&image->row_of);
 	vec_free(&image->sites);
 	vec_free(&image->rows);
@@ -93,18 +95,42 @@ static enum profile_allocator allocator_of(unsigned int function)
 	return function < WIRE_NR_FUNCTIONS ? allocators[function] : PROFILE_MALLOC;
 }
 
-uint32_t image_site(struct image *image, uint32_t node, unsigned int function)
+static uint32_t new_site(struct image *image, uint32_t node, unsigned int function)
 {
+	uint32_t site = heap_model_site(image->model, image->id);
+
+	vec_push(&image->sites, (struct image_site){ .model = site,
+						     .node = node,
+						     .allocator = allocator_of(function) });
+	return site;
+}
+
+#define SIZE_BITS 36 /* more than worth_size_limit() needs */
+
+static uint32_t sized_site(struct image *image, uint32_t node, unsigned int function,
+			   uint64_t number, uint64_t size)
+{
+	uint64_t limit = worth_size_limit(image->sample_bytes);
+	uint64_t key = number << SIZE_BITS | (size < limit ? size : limit);
 	bool added;
-	uint64_t *site = map_add(&image->site_of, (uint64_t)node << 8 | (function & 0xff), &added);
+	uint64_t *site = map_add(&image->sized_of, key, &added);
 
 	if (added) {
-		*site = heap_model_site(image->model, image->id);
-		vec_push(&image->sites, (struct image_site){ .model = (uint32_t)*site,
-							     .node = node,
-							     .allocator = allocator_of(function) });
+		*site = new_site(image, node, function);
+		heap_model_weigh(image->model, (uint32_t)*site,
+				 worth_weight(size < limit ? size : limit, image->sample_bytes));
 	}
 	return (uint32_t)*site;
+}
+
+uint32_t image_site(struct image *image, uint32_t node, unsigned int function, uint64_t size)
+{
+	bool added, is_sample = image->mode == WIRE_MODE_SAMPLE;
+	uint64_t *site = map_add(&image->site_of, (uint64_t)node << 8 | (function & 0xff), &added);
+
+	if (added)
+		*site = is_sample ? image->site_of.nr : new_site(image, node, function);
+	return is_sample ? sized_site(image, node, function, *site, size) : (uint32_t)*site;
 }
 
 static uint32_t row_of(struct image *image, uint32_t stack, enum profile_allocator allocator)
@@ -198,6 +224,27 @@ static void add(struct profile_heap_site *sum, const struct profile_heap_site *s
 	sum->temporary += site->temporary;
 	sum->lifetime_us += site->lifetime_us;
 	sum->lifetime_blocks += site->lifetime_blocks;
+	sum->allocations_variance += site->allocations_variance;
+	sum->allocated_variance += site->allocated_variance;
+	sum->at_peak_variance += site->at_peak_variance;
+	sum->at_tree_peak_variance += site->at_tree_peak_variance;
+	sum->live_variance += site->live_variance;
+}
+
+/* From the parts in which a sample is added up to whole numbers. */
+static void round_row(struct profile_heap_site *row)
+{
+	uint64_t *const bytes[] = { &row->allocated_bytes, &row->freed_bytes, &row->at_peak_bytes,
+				    &row->at_tree_peak_bytes, &row->live_bytes };
+	uint64_t *const blocks[] = { &row->allocations,		&row->frees,
+				     &row->reallocations,	&row->at_peak_blocks,
+				     &row->at_tree_peak_blocks, &row->live_blocks,
+				     &row->temporary,		&row->lifetime_blocks };
+
+	for (size_t i = 0; i < ARRAY_SIZE(bytes); i++)
+		*bytes[i] = worth_bytes(*bytes[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
+		*blocks[i] = worth_blocks(*blocks[i]);
 }
 
 static uint64_t checksum(const struct profile_heap_site *row)
@@ -234,6 +281,8 @@ static void push_rows(struct image *image, struct aggregate *aggregate)
 		if (sum == row->pushed)
 			continue;
 		row->pushed = sum;
+		if (image->mode == WIRE_MODE_SAMPLE)
+			round_row(&sums[i]);
 		sums[i].process = image->process;
 		sums[i].stack = row->stack;
 		sums[i].allocator = row->allocator;
@@ -292,6 +341,7 @@ void image_end(struct image *image, uint64_t time_ns)
 		image->off_reason = image->segment->shared->reason;
 	heap_model_end(image->model, image->id, time_ns);
 	map_release(&image->site_of);
+	map_release(&image->sized_of);
 	image->changed = true;
 }
 
@@ -327,6 +377,8 @@ static void tell_truncated(const struct image *image, const struct frames *frame
 		if (!site->truncated)
 			continue;
 		heap_model_site_figures(image->model, site->model, &figures);
+		if (image->mode == WIRE_MODE_SAMPLE)
+			round_row(&figures);
 
 		char *detail = xasprintf("%s (heap)", frames_truncated(frames, site->truncated));
 

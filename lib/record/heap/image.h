@@ -3,7 +3,7 @@
  * image - one program image whose heap is accounted: from its sites to rows of the profile.
  *
  *	image = image_new(model, segment);
- *	site = image_site(image, stack_node, function);		// for an event
+ *	site = image_site(image, stack_node, function, size);		// for an event
  *	image_resolve(image, frames, SIZE_MAX);			// while its segment is there
  *	image_push(image, aggregate, peak_moved);		// what changed since the last time
  *	image_end(image, time_ns);				// no more events ...
@@ -46,12 +46,14 @@ struct image {
 	struct segment *segment; /* NULL when it is gone */
 	uint32_t id;		 /* the model's */
 	enum wire_mode mode;
+	uint64_t sample_bytes; /* of WIRE_MODE_SAMPLE */
 	uint64_t start_sequence;
 	uint32_t process; /* the profile's; PROFILE_NONE: not known yet */
 	struct heap_hello hello;
 	char *executable, *arguments_text, **arguments;
 
-	struct map site_of; /* node << 8 | function to model's site */
+	struct map site_of;  /* node << 8 | function to model's site; in a sample to a number */
+	struct map sized_of; /* in a sample: that number and the size to model's site */
 	VEC(struct image_site) sites;
 	size_t nr_resolved;
 	struct frames_image frames;
@@ -72,8 +74,8 @@ struct image {
 struct image *image_new(struct heap_model *model, struct segment *segment);
 void image_free(struct image *image);
 
-/* function: enum wire_function, unchecked. */
-uint32_t image_site(struct image *image, uint32_t node, unsigned int function);
+/* function: enum wire_function, unchecked.  In a sample, blocks of each size have a site. */
+uint32_t image_site(struct image *image, uint32_t node, unsigned int function, uint64_t size);
 
 /* The stacks of at most nr sites; true: there are more. */
 bool image_resolve(struct image *image, struct frames *frames, size_t nr);

@@ -78,6 +78,10 @@ static enum heap_op end_of_realloc(const struct wire_event *event)
 		return HEAP_REALLOC_DONE;
 	case WIRE_RESULT_FREED:
 		return HEAP_REALLOC_FREED;
+	case WIRE_RESULT_LEFT:
+		return HEAP_REALLOC_LEFT;
+	case WIRE_RESULT_CAME:
+		return HEAP_REALLOC_CAME;
 	default:
 		return HEAP_REALLOC_FAILED;
 	}
@@ -102,24 +106,45 @@ static bool convert(struct ring_view *ring, const struct wire_event *event, stru
 	default:
 		return false;
 	}
-	if (to->op == HEAP_ALLOC || to->op == HEAP_REALLOC_DONE)
-		to->site = image_site(image_of(ring), event->stack, event->function);
+	if (to->op == HEAP_ALLOC || to->op == HEAP_REALLOC_DONE || to->op == HEAP_REALLOC_CAME)
+		to->site = image_site(image_of(ring), event->stack, event->function, event->size);
 	return event->address || to->op == HEAP_REALLOC_FAILED || to->op == HEAP_REALLOC_FREED;
+}
+
+/* Of a sample: since the last event the thread did what is none. */
+static bool is_behind_others(const struct intake *intake, const struct wire_event *event)
+{
+	return intake->mode == WIRE_MODE_SAMPLE &&
+	       (event->op == WIRE_REALLOC_BEGIN ||
+		(event->op == WIRE_FREE && event->result != WIRE_RESULT_DONE));
+}
+
+static void add_to_batch(struct intake *intake)
+{
+	if (++intake->nr_batch == INTAKE_BATCH)
+		flush(intake);
 }
 
 static void take_heap_event(struct intake *intake, struct ring_view *ring,
 			    const struct wire_event *event)
 {
-	struct heap_event *to = &intake->batch[intake->nr_batch];
+	struct heap_event *to;
 
+	if (is_behind_others(intake, event)) {
+		intake->batch[intake->nr_batch] = (struct heap_event){ .address = event->address,
+								       .op = HEAP_OTHERS,
+								       .lane = ring->lane };
+		add_to_batch(intake);
+	}
+	to = &intake->batch[intake->nr_batch];
 	*to = (struct heap_event){ .address = event->address,
 				   .size = event->size,
 				   .time_ns = time_of(intake, event->clock),
 				   .lane = ring->lane };
 	if (!convert(ring, event, to))
 		ring->damaged++;
-	else if (++intake->nr_batch == INTAKE_BATCH)
-		flush(intake);
+	else
+		add_to_batch(intake);
 }
 
 /* The ring is of this thread from here on. */
@@ -289,6 +314,7 @@ static void begin_image(struct intake *intake, struct segment *segment)
 	struct image *image = image_new(intake->model, segment);
 
 	image->mode = intake->mode;
+	image->sample_bytes = intake->sample_bytes;
 	segment->image = image;
 	if (segment->is_forked)
 		inherit(intake, segment);

@@ -50,6 +50,7 @@ struct intake {
 	struct heap_model *model;
 	struct frames *frames;
 	enum wire_mode mode;
+	uint64_t sample_bytes; /* of WIRE_MODE_SAMPLE */
 	uint64_t start_ns;
 
 	struct segment *segment_at[WIRE_SEGMENTS]; /* by index in the channel; NULL: none */

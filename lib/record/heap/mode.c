@@ -29,4 +29,8 @@ void mode_adjust(enum wire_mode mode, struct profile_heap *figures)
 	take_counted(figures);
 	if (mode == WIRE_MODE_COUNTS)
 		forget_the_rest(figures);
+	else
+		figures->freed_bytes = figures->allocated_bytes > figures->live_bytes
+					       ? figures->allocated_bytes - figures->live_bytes
+					       : 0;
 }

@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "record/heap/blocks.h"
 #include "record/heap/peak.h"
+#include "record/heap/worth.h"
 
 #define PREFETCH_AHEAD 16
 #define LIFETIMES                                         \
@@ -31,6 +32,7 @@ struct image {
 	VEC(struct thread) threads;
 	VEC(uint32_t) lanes;
 	uint32_t newest_site; /* + 1 */
+	uint32_t operation;   /* the last one's number */
 	uint64_t allocations, frees, reallocations;
 	uint64_t allocated_bytes, freed_bytes;
 	uint64_t temporary;
@@ -70,6 +72,8 @@ struct heap_model {
 	struct peak tree;
 	struct timeline timeline; /* of the tree */
 	uint64_t allocations, allocated_bytes;
+	bool is_sample;
+	VEC(uint64_t) weights; /* of a sample, by site */
 };
 
 _Static_assert(sizeof(struct site) <= 128, "two cache lines");
@@ -108,6 +112,7 @@ void heap_model_free(struct heap_model *model)
 	vec_each(&model->images, image) image_free(*image);
 	vec_free(&model->images);
 	vec_free(&model->sites);
+	vec_free(&model->weights);
 	vec_free(&model->lanes);
 	vec_free(&model->free_lanes);
 	vec_free(&model->free_sites);
@@ -201,25 +206,58 @@ static struct thread *thread_of(struct image *image, const struct lane *lane)
 	return &image->threads.at[lane->thread];
 }
 
+void heap_model_is_sample(struct heap_model *model)
+{
+	model->is_sample = true;
+}
+
+void heap_model_weigh(struct heap_model *model, uint32_t site, uint64_t weight)
+{
+	while (model->weights.nr <= site)
+		vec_push(&model->weights, 0);
+	model->weights.at[site] = weight;
+}
+
 /* --- events -----------------------------------------------------------------------------------*/
 
-static struct timeline_now image_now(const struct image *image)
+/* What a block of the site counts. */
+static inline struct worth worth(const struct heap_model *model, uint32_t site, uint64_t size)
 {
-	return (struct timeline_now){ image->peak.bytes, image->allocations,
-				      image->allocated_bytes };
+	if (__builtin_expect(model->is_sample, 0))
+		return worth_of(model->weights.at[site], size);
+	return (struct worth){ size, 1 };
+}
+
+/* Sums of that as numbers. */
+static inline uint64_t to_blocks(const struct heap_model *model, uint64_t sum)
+{
+	return __builtin_expect(model->is_sample, 0) ? worth_blocks(sum) : sum;
+}
+
+static inline uint64_t to_bytes(const struct heap_model *model, uint64_t sum)
+{
+	return __builtin_expect(model->is_sample, 0) ? worth_bytes(sum) : sum;
+}
+
+static struct timeline_now image_now(const struct heap_model *model, const struct image *image)
+{
+	return (struct timeline_now){ to_bytes(model, image->peak.bytes),
+				      to_blocks(model, image->allocations),
+				      to_bytes(model, image->allocated_bytes) };
 }
 
 static struct timeline_now tree_now(const struct heap_model *model)
 {
-	return (struct timeline_now){ model->tree.bytes, model->allocations,
-				      model->allocated_bytes };
+	return (struct timeline_now){ to_bytes(model, model->tree.bytes),
+				      to_blocks(model, model->allocations),
+				      to_bytes(model, model->allocated_bytes) };
 }
 
 /* Seldom: when a slice is over. */
 __attribute__((noinline)) static void turn(struct heap_model *model, struct image *image,
 					   uint64_t time_ns)
 {
-	struct timeline_now in_image = image_now(image), in_tree = tree_now(model);
+	struct timeline_now in_image = image_now(model, image), in_tree = tree_now(model);
 
 	if (time_ns >= image->timeline.end_ns)
 		timeline_turn(&image->timeline, &in_image, time_ns);
@@ -235,8 +273,8 @@ static void sums_change(struct heap_model *model, struct image *image, int64_t b
 		turn(model, image, time_ns);
 	peak_change(&image->peak, bytes, blocks, time_ns);
 	peak_change(&model->tree, bytes, blocks, time_ns);
-	timeline_note(&image->timeline, image->peak.bytes);
-	timeline_note(&model->timeline, model->tree.bytes);
+	timeline_note(&image->timeline, to_bytes(model, image->peak.bytes));
+	timeline_note(&model->timeline, to_bytes(model, model->tree.bytes));
 }
 
 /* After sums_change(). */
@@ -264,22 +302,33 @@ static uint64_t age(const struct block *block, uint64_t time_ns)
 	return time_ns > block->born_ns ? time_ns - block->born_ns : 0;
 }
 
+/* Returns its class of lifetimes. */
+static unsigned int take_away(struct heap_model *model, struct image *image,
+			      const struct block *block, uint64_t time_ns)
+{
+	struct worth worth_is = worth(model, block->site, block->size);
+	struct site *site = &model->sites.at[block->site];
+	unsigned int class = lifetime_class(age(block, time_ns));
+
+	sums_change(model, image, -(int64_t)worth_is.bytes, -(int64_t)worth_is.blocks, time_ns);
+	site_change(model, image, site, -(int64_t)block->size, -1);
+	site->freed_bytes += block->size;
+	image->freed_bytes += worth_is.bytes;
+	image->churn_bytes[class] += worth_is.bytes;
+	return class;
+}
+
 static void give_back(struct heap_model *model, struct image *image, const struct block *block,
 		      uint64_t time_ns)
 {
+	uint64_t blocks = worth(model, block->site, block->size).blocks;
 	struct site *site = &model->sites.at[block->site];
-	uint64_t lifetime_ns = age(block, time_ns);
-	unsigned int class = lifetime_class(lifetime_ns);
+	unsigned int class = take_away(model, image, block, time_ns);
 
-	sums_change(model, image, -(int64_t)block->size, -1, time_ns);
-	site_change(model, image, site, -(int64_t)block->size, -1);
 	site->frees++;
-	site->freed_bytes += block->size;
-	site->lifetime_ns += lifetime_ns;
-	image->frees++;
-	image->freed_bytes += block->size;
-	image->churn_bytes[class] += block->size;
-	image->churn_blocks[class]++;
+	site->lifetime_ns += age(block, time_ns);
+	image->frees += blocks;
+	image->churn_blocks[class] += blocks;
 }
 
 /* Puts the block into the table.  Was one there, then its free never reached us. */
@@ -296,30 +345,43 @@ static void place(struct heap_model *model, struct image *image, const struct bl
 	*slot = *block;
 }
 
-static void allocate(struct heap_model *model, struct image *image, struct thread *thread,
-		     const struct heap_event *event)
+/* operation: 0 if that is none by which a block can be temporary. */
+static void bring(struct heap_model *model, struct image *image, struct thread *thread,
+		  const struct heap_event *event, uint32_t operation)
 {
+	struct worth worth_is = worth(model, event->site, event->size);
 	struct site *site = &model->sites.at[event->site];
 	struct block block = {
 		.address = event->address,
 		.size = event->size,
 		.born_ns = event->time_ns,
 		.site = event->site,
-		.operation = (uint32_t)(image->allocations + 1),
+		.operation = operation,
 	};
 
 	place(model, image, &block, event->time_ns);
-	sums_change(model, image, (int64_t)block.size, 1, event->time_ns);
+	sums_change(model, image, (int64_t)worth_is.bytes, (int64_t)worth_is.blocks,
+		    event->time_ns);
 	site_change(model, image, site, (int64_t)block.size, 1);
-	site->allocations++;
 	site->allocated_bytes += block.size;
-	image->allocations++;
-	image->allocated_bytes += block.size;
-	model->allocations++;
-	model->allocated_bytes += block.size;
-	thread->allocations++;
-	thread->allocated_bytes += block.size;
-	thread->last_alloc = block.operation;
+	image->allocated_bytes += worth_is.bytes;
+	model->allocated_bytes += worth_is.bytes;
+	thread->allocated_bytes += worth_is.bytes;
+	thread->last_alloc = operation;
+}
+
+static void allocate(struct heap_model *model, struct image *image, struct thread *thread,
+		     const struct heap_event *event)
+{
+	uint64_t blocks = worth(model, event->site, event->size).blocks;
+
+	/* Never 0, which is none. */
+	image->operation += 1 + (image->operation == UINT32_MAX);
+	bring(model, image, thread, event, image->operation);
+	model->sites.at[event->site].allocations++;
+	image->allocations += blocks;
+	model->allocations += blocks;
+	thread->allocations += blocks;
 }
 
 /* The last operation of this thread was the allocation of this very block. */
@@ -330,13 +392,18 @@ static bool is_temporary(const struct thread *thread, const struct block *block)
 
 /* The forked child frees what is not its own.  It may be none that we knew: a thread of the parent
  * was just about to tell. */
-static void free_inherited(struct image *image, uint64_t address)
+static void free_inherited(struct heap_model *model, struct image *image, uint64_t address)
 {
 	struct block block;
 
-	if (image->heritage)
-		heritage_take(image->heritage, address, &block);
-	image->inherited_frees++;
+	if (image->heritage && heritage_take(image->heritage, address, &block)) {
+		struct worth worth_is = worth(model, block.site, block.size);
+
+		heritage_lose(image->heritage, worth_is.bytes);
+		image->inherited_frees += worth_is.blocks;
+	} else if (!model->is_sample) {
+		image->inherited_frees++;
+	}
 }
 
 static void end_block(struct heap_model *model, struct image *image, struct thread *thread,
@@ -345,14 +412,16 @@ static void end_block(struct heap_model *model, struct image *image, struct thre
 	if (!block->address) {
 		image->unknown_frees++;
 	} else {
+		struct worth worth_is = worth(model, block->site, block->size);
+
 		if (is_temporary(thread, block)) {
 			model->sites.at[block->site].temporary++;
-			image->temporary++;
-			thread->temporary++;
+			image->temporary += worth_is.blocks;
+			thread->temporary += worth_is.blocks;
 		}
 		give_back(model, image, block, time_ns);
-		thread->frees++;
-		thread->freed_bytes += block->size;
+		thread->frees += worth_is.blocks;
+		thread->freed_bytes += worth_is.bytes;
 	}
 	thread->last_alloc = 0;
 }
@@ -367,7 +436,7 @@ static void release(struct heap_model *model, struct image *image, struct thread
 		end_block(model, image, thread, &block, event->time_ns);
 		return;
 	}
-	free_inherited(image, event->address);
+	free_inherited(model, image, event->address);
 	thread->last_alloc = 0;
 }
 
@@ -431,12 +500,40 @@ static void realloc_done(struct heap_model *model, struct image *image, struct l
 		reallocate(model, image, thread, &lane->block, event);
 	} else {
 		if (lane->in_realloc && lane->inherited)
-			free_inherited(image, lane->inherited);
+			free_inherited(model, image, lane->inherited);
 		else
 			image->unknown_frees++;
 		allocate(model, image, thread, event);
 	}
 	thread->last_alloc = 0;
+}
+
+/* The other half of a reallocation is not of the sample, or comes apart. */
+static void realloc_left(struct heap_model *model, struct image *image, struct lane *lane,
+			 uint64_t time_ns)
+{
+	struct thread *thread = thread_of(image, lane);
+	const struct block *block = &lane->block;
+
+	if (lane->in_realloc && lane->inherited)
+		free_inherited(model, image, lane->inherited);
+	else if (lane->in_realloc && block->address) {
+		take_away(model, image, block, time_ns);
+		thread->freed_bytes += worth(model, block->site, block->size).bytes;
+	}
+	thread->last_alloc = 0;
+	lane->in_realloc = false;
+}
+
+static void realloc_came(struct heap_model *model, struct image *image, struct thread *thread,
+			 const struct heap_event *event)
+{
+	uint64_t blocks = worth(model, event->site, event->size).blocks;
+
+	bring(model, image, thread, event, 0);
+	model->sites.at[event->site].reallocations++;
+	image->reallocations += blocks;
+	thread->reallocations += blocks;
 }
 
 static void realloc_end(struct heap_model *model, struct image *image, struct lane *lane,
@@ -445,7 +542,7 @@ static void realloc_end(struct heap_model *model, struct image *image, struct la
 	if (event->op == HEAP_REALLOC_DONE)
 		realloc_done(model, image, lane, event);
 	else if (lane->in_realloc && lane->inherited && event->op == HEAP_REALLOC_FREED)
-		free_inherited(image, lane->inherited);
+		free_inherited(model, image, lane->inherited);
 	else if (lane->in_realloc && event->op == HEAP_REALLOC_FREED)
 		end_block(model, image, thread_of(image, lane), &lane->block, event->time_ns);
 	else if (lane->in_realloc)
@@ -472,6 +569,15 @@ static void apply(struct heap_model *model, const struct heap_event *event)
 	case HEAP_REALLOC_FAILED:
 	case HEAP_REALLOC_FREED:
 		realloc_end(model, image, lane, event);
+		break;
+	case HEAP_REALLOC_LEFT:
+		realloc_left(model, image, lane, event->time_ns);
+		break;
+	case HEAP_REALLOC_CAME:
+		realloc_came(model, image, thread_of(image, lane), event);
+		break;
+	case HEAP_OTHERS:
+		thread_of(image, lane)->last_alloc = 0;
 		break;
 	}
 }
@@ -527,52 +633,40 @@ void heap_model_lost(struct heap_model *model, uint32_t image, uint64_t nr)
 
 /* --- figures ----------------------------------------------------------------------------------*/
 
-static void figures_add(struct profile_heap *figures, const struct image *image)
+static void figures_add(struct profile_heap *figures, const struct heap_model *model,
+			const struct image *image)
 {
-	figures->allocations += image->allocations;
-	figures->frees += image->frees;
-	figures->reallocations += image->reallocations;
-	figures->allocated_bytes += image->allocated_bytes;
-	figures->freed_bytes += image->freed_bytes;
-	figures->live_bytes += image->peak.bytes;
-	figures->live_blocks += image->peak.blocks;
-	figures->temporary += image->temporary;
+	figures->allocations += to_blocks(model, image->allocations);
+	figures->frees += to_blocks(model, image->frees);
+	figures->reallocations += to_blocks(model, image->reallocations);
+	figures->allocated_bytes += to_bytes(model, image->allocated_bytes);
+	figures->freed_bytes += to_bytes(model, image->freed_bytes);
+	figures->live_bytes += to_bytes(model, image->peak.bytes);
+	figures->live_blocks += to_blocks(model, image->peak.blocks);
+	figures->temporary += to_blocks(model, image->temporary);
 	figures->unknown_frees += image->unknown_frees;
 	figures->late_events += image->late;
 	figures->lost_events += image->lost;
-	figures->peak_exact &= !image->late && !image->lost && !image->duplicates;
-	figures->inherited_bytes += image->inherited_bytes;
-	figures->inherited_frees += image->inherited_frees;
+	figures->peak_exact &=
+		!image->late && !image->lost && !image->duplicates && !model->is_sample;
+	figures->inherited_bytes += to_bytes(model, image->inherited_bytes);
+	figures->inherited_frees += to_blocks(model, image->inherited_frees);
 	for (size_t i = 0; i < PROFILE_NR_LIFETIMES; i++) {
-		figures->churn[i].bytes += image->churn_bytes[i];
-		figures->churn[i].blocks += image->churn_blocks[i];
+		figures->churn[i].bytes += to_bytes(model, image->churn_bytes[i]);
+		figures->churn[i].blocks += to_blocks(model, image->churn_blocks[i]);
 	}
 }
 
-static void figures_peak(struct profile_heap *figures, const struct peak *peak)
+static void figures_peak(struct profile_heap *figures, const struct heap_model *model,
+			 const struct peak *peak)
 {
 	bool now = peak_is_now(peak);
 
-	figures->peak_bytes = now ? peak->bytes : peak->max_bytes;
-	figures->peak_blocks = now ? peak->blocks : peak->max_blocks;
+	figures->peak_bytes = to_bytes(model, now ? peak->bytes : peak->max_bytes);
+	figures->peak_blocks = to_blocks(model, now ? peak->blocks : peak->max_blocks);
 	figures->peak_time_us = figures->allocations
 					? (int64_t)((now ? peak->changed_ns : peak->max_ns) / 1000)
 					: PROFILE_NO_TIME;
-}
-
-void heap_model_figures(const struct heap_model *model, uint32_t image,
-			struct profile_heap *figures)
-{
-	*figures = (struct profile_heap){ .process = PROFILE_NONE, .peak_exact = true };
-	if (image != PROFILE_NONE) {
-		figures_add(figures, model->images.at[image]);
-		figures_peak(figures, &model->images.at[image]->peak);
-		return;
-	}
-	*figures = model->retired;
-	figures->process = PROFILE_NONE;
-	vec_each(&model->images, each) if (*each) figures_add(figures, *each);
-	figures_peak(figures, &model->tree);
 }
 
 static struct peak_part part_in_tree(const struct heap_model *model, const struct site *site)
@@ -592,26 +686,51 @@ bool heap_model_is_settled(const struct heap_model *model, uint32_t image)
 	return !id && model->images.at[image]->ended;
 }
 
-void heap_model_retire(struct heap_model *model, uint32_t id)
+static struct peak_part part_in_image(const struct heap_model *model, const struct site *site)
 {
-	struct image *image = model->images.at[id];
+	return peak_part_at_max(&model->images.at[site->image]->peak, &site->in_image,
+				site->live_bytes, site->live_blocks);
+}
 
-	figures_add(&model->retired, image);
-	for (uint32_t site = image->newest_site; site; site = model->sites.at[site - 1].older)
-		vec_push(&model->free_sites, site - 1);
-	image_free(image);
-	model->images.at[id] = NULL;
-	vec_push(&model->free_images, id);
+static void site_add_variances(const struct heap_model *model, uint32_t id,
+			       struct profile_heap_site *figures)
+{
+	const struct site *site = &model->sites.at[id];
+	struct peak_part in_image = part_in_image(model, site), in_tree = part_in_tree(model, site);
+	uint64_t weight = model->weights.at[id], nr = site->allocations + site->reallocations;
+
+	figures->allocations_variance = worth_blocks_variance(weight, site->allocations);
+	figures->allocated_variance = worth_bytes_variance(weight, nr, site->allocated_bytes);
+	figures->at_peak_variance = worth_bytes_variance(weight, in_image.blocks, in_image.bytes);
+	figures->at_tree_peak_variance =
+		worth_bytes_variance(weight, in_tree.blocks, in_tree.bytes);
+	figures->live_variance = worth_bytes_variance(weight, site->live_blocks, site->live_bytes);
+}
+
+/* From blocks of the sample to parts of what they stand for. */
+static void site_scale(struct profile_heap_site *figures, uint64_t weight)
+{
+	uint64_t *const bytes[] = { &figures->allocated_bytes, &figures->freed_bytes,
+				    &figures->at_peak_bytes, &figures->at_tree_peak_bytes,
+				    &figures->live_bytes };
+	uint64_t *const blocks[] = { &figures->allocations,	    &figures->frees,
+				     &figures->reallocations,	    &figures->at_peak_blocks,
+				     &figures->at_tree_peak_blocks, &figures->live_blocks,
+				     &figures->temporary,	    &figures->lifetime_blocks };
+
+	for (size_t i = 0; i < ARRAY_SIZE(bytes); i++)
+		*bytes[i] = worth_of(weight, *bytes[i]).bytes;
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
+		*blocks[i] *= weight;
+	figures->lifetime_us =
+		(uint64_t)((unsigned __int128)figures->lifetime_us * weight >> WORTH_BLOCK_BITS);
 }
 
 void heap_model_site_figures(const struct heap_model *model, uint32_t id,
 			     struct profile_heap_site *figures)
 {
 	const struct site *site = &model->sites.at[id];
-	const struct image *image = model->images.at[site->image];
-	struct peak_part in_image = peak_part_at_max(&image->peak, &site->in_image,
-						     site->live_bytes, site->live_blocks);
-	struct peak_part in_tree = part_in_tree(model, site);
+	struct peak_part in_image = part_in_image(model, site), in_tree = part_in_tree(model, site);
 
 	*figures = (struct profile_heap_site){
 		.process = PROFILE_NONE,
@@ -631,6 +750,61 @@ void heap_model_site_figures(const struct heap_model *model, uint32_t id,
 		.lifetime_us = site->lifetime_ns / 1000,
 		.lifetime_blocks = site->frees,
 	};
+	if (!model->is_sample)
+		return;
+	site_add_variances(model, id, figures);
+	site_scale(figures, model->weights.at[id]);
+}
+
+/* Of what the tree holds, or where in_image of what the image does. */
+static void figures_add_variances(struct profile_heap *figures, const struct heap_model *model,
+				  const struct image *image, bool in_image)
+{
+	struct profile_heap_site site = { 0 };
+
+	for (uint32_t id = image->newest_site; id; id = model->sites.at[id - 1].older) {
+		site_add_variances(model, id - 1, &site);
+		figures->peak_variance +=
+			in_image ? site.at_peak_variance : site.at_tree_peak_variance;
+		figures->live_variance += site.live_variance;
+	}
+}
+
+void heap_model_figures(const struct heap_model *model, uint32_t image,
+			struct profile_heap *figures)
+{
+	*figures = (struct profile_heap){ .process = PROFILE_NONE, .peak_exact = true };
+	if (image != PROFILE_NONE) {
+		figures_add(figures, model, model->images.at[image]);
+		figures_peak(figures, model, &model->images.at[image]->peak);
+		if (model->is_sample)
+			figures_add_variances(figures, model, model->images.at[image], true);
+		return;
+	}
+	*figures = model->retired;
+	figures->process = PROFILE_NONE;
+	vec_each(&model->images, each)
+	{
+		if (*each)
+			figures_add(figures, model, *each);
+		if (*each && model->is_sample)
+			figures_add_variances(figures, model, *each, false);
+	}
+	figures_peak(figures, model, &model->tree);
+}
+
+void heap_model_retire(struct heap_model *model, uint32_t id)
+{
+	struct image *image = model->images.at[id];
+
+	figures_add(&model->retired, model, image);
+	if (model->is_sample)
+		figures_add_variances(&model->retired, model, image, false);
+	for (uint32_t site = image->newest_site; site; site = model->sites.at[site - 1].older)
+		vec_push(&model->free_sites, site - 1);
+	image_free(image);
+	model->images.at[id] = NULL;
+	vec_push(&model->free_images, id);
 }
 
 size_t heap_model_nr_threads(const struct heap_model *model, uint32_t image)
@@ -646,12 +820,12 @@ void heap_model_thread_figures(const struct heap_model *model, uint32_t image, s
 	*figures = (struct profile_heap_thread){
 		.process = PROFILE_NONE,
 		.tid = thread->tid,
-		.allocations = thread->allocations,
-		.frees = thread->frees,
-		.reallocations = thread->reallocations,
-		.allocated_bytes = thread->allocated_bytes,
-		.freed_bytes = thread->freed_bytes,
-		.temporary = thread->temporary,
+		.allocations = to_blocks(model, thread->allocations),
+		.frees = to_blocks(model, thread->frees),
+		.reallocations = to_blocks(model, thread->reallocations),
+		.allocated_bytes = to_bytes(model, thread->allocated_bytes),
+		.freed_bytes = to_bytes(model, thread->freed_bytes),
+		.temporary = to_blocks(model, thread->temporary),
 	};
 }
 
@@ -663,7 +837,7 @@ struct timeline_slices heap_model_timeline(struct heap_model *model, uint32_t id
 		now = tree_now(model);
 		return timeline_take(&model->timeline, &now);
 	}
-	now = image_now(model->images.at[id]);
+	now = image_now(model, model->images.at[id]);
 	return timeline_take(&model->images.at[id]->timeline, &now);
 }
 

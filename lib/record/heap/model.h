@@ -25,6 +25,10 @@
  * bytes they were at the fork, and how many it freed.  One that it reallocates becomes its own by
  * an allocation.
  *
+ * The blocks may be a sample: then figures are estimates, but for those of a site, which are of its
+ * blocks of the sample, and all of its blocks have one weight (worth.h).  A reallocated block then
+ * begins anew, and what it gave up is freed where it was allocated.
+ *
  * Events may be wrong (the program can write into the rings).  The figures then are, but for each
  * image and site allocations - frees = live blocks, and the sites sum to the image.
  */
@@ -48,6 +52,10 @@ enum heap_op {
 	HEAP_REALLOC_DONE,   /* address, size, site of what the block became */
 	HEAP_REALLOC_FAILED, /* the block stays as it was */
 	HEAP_REALLOC_FREED,  /* realloc(p, 0) that was a free */
+	/* Of a sample: */
+	HEAP_REALLOC_LEFT, /* ends a BEGIN: reallocated, and not of the sample any more */
+	HEAP_REALLOC_CAME, /* address, size, site: of a reallocation, from now on of the sample */
+	HEAP_OTHERS,	   /* the thread did something with blocks that are not */
 };
 
 struct heap_event {
@@ -89,6 +97,11 @@ void heap_model_retire(struct heap_model *model, uint32_t image);
 /* A place that allocates. */
 uint32_t heap_model_site(struct heap_model *model, uint32_t image);
 
+/* Before any event: the blocks are a sample, each site has a weight. */
+void heap_model_is_sample(struct heap_model *model);
+/* Before the first event of the site: all of its blocks have this weight. */
+void heap_model_weigh(struct heap_model *model, uint32_t site, uint64_t weight);
+
 void heap_model_apply(struct heap_model *model, const struct heap_event *events, size_t nr);
 
 /* Events were applied after others that happened later, or never: peaks are not exact. */
@@ -99,7 +112,8 @@ void heap_model_lost(struct heap_model *model, uint32_t image, uint64_t nr);
  * fields are zeroed. */
 void heap_model_figures(const struct heap_model *model, uint32_t image,
 			struct profile_heap *figures);
-/* The same of a site; process, stack and allocator are the caller's. */
+/* The same of a site; process, stack and allocator are the caller's.  Of a sample, blocks and bytes
+ * are in the parts of worth.h. */
 void heap_model_site_figures(const struct heap_model *model, uint32_t site,
 			     struct profile_heap_site *figures);
 /* How many threads of the image there were, and the figures of the index-th; process is the caller's.

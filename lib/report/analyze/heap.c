@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/analyze/heap.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,12 +14,16 @@ struct work {
 	const struct profile *profile;
 	struct heap_places *places;
 	const struct heap_scope *scope;
+	double live_variance;
 	bool own_peak;	  /* sites are shown at the peak of their process, not of the tree */
 	struct map sites; /* hash of the list -> index + 1 */
 	struct {
 		struct site_work {
 			struct heap_site *site;
 			uint64_t lifetime_us, lifetime_blocks;
+			struct {
+				double allocations, allocated, at_peak, live;
+			} variance;
 		} * at;
 		size_t nr, room;
 	} all;
@@ -31,8 +36,11 @@ static double share(uint64_t part, uint64_t whole)
 
 /* --- figures --- */
 
-static void add_figures(struct heap *heap, const struct profile_heap *row)
+static void add_figures(struct work *w, const struct profile_heap *row)
 {
+	struct heap *heap = w->heap;
+
+	w->live_variance += row->live_variance;
 	heap->allocations += row->allocations;
 	heap->frees += row->frees;
 	heap->reallocations += row->reallocations;
@@ -55,7 +63,12 @@ static void add_figures(struct heap *heap, const struct profile_heap *row)
 	}
 }
 
-static const char not_estimated[] = "counted, not estimated";
+static struct figure error_of(const struct heap *heap, double variance)
+{
+	if (heap->sample_bytes.absent)
+		return FIGURE_ABSENT("counted, not estimated");
+	return FIGURE(sqrt(variance));
+}
 
 static void set_no_peak(struct heap *heap, const char *reason)
 {
@@ -72,7 +85,7 @@ static void set_peak(struct heap *heap, const struct profile_heap *row)
 	heap->peak_bytes = FIGURE((double)row->peak_bytes);
 	heap->peak_blocks = FIGURE((double)row->peak_blocks);
 	heap->peak_exact = row->peak_exact;
-	heap->peak_bytes_error = FIGURE_ABSENT(not_estimated);
+	heap->peak_bytes_error = error_of(heap, row->peak_variance);
 	heap->peak_time_s = row->peak_time_us == PROFILE_NO_TIME || !row->peak_bytes
 				    ? FIGURE_ABSENT("there was no peak")
 				    : FIGURE((double)row->peak_time_us / 1e6);
@@ -128,7 +141,7 @@ static bool find_figures(struct work *w)
 
 	w->own_peak = row && row->process != PROFILE_NONE;
 	if (row) {
-		add_figures(w->heap, row);
+		add_figures(w, row);
 		set_peak(w->heap, row);
 		return true;
 	}
@@ -138,7 +151,7 @@ static bool find_figures(struct work *w)
 		row = &w->profile->heaps[i];
 		if (row->process == PROFILE_NONE || !wants(w, row->process))
 			continue;
-		add_figures(w->heap, row);
+		add_figures(w, row);
 		found = true;
 	}
 	return found;
@@ -262,6 +275,10 @@ static void add_site(struct work *w, const struct profile_heap_site *row)
 	site->temporary += row->temporary;
 	work->lifetime_us += row->lifetime_us;
 	work->lifetime_blocks += row->lifetime_blocks;
+	work->variance.allocations += row->allocations_variance;
+	work->variance.allocated += row->allocated_variance;
+	work->variance.at_peak += w->own_peak ? row->at_peak_variance : row->at_tree_peak_variance;
+	work->variance.live += row->live_variance;
 }
 
 static void finish_site(struct work *w, struct site_work *work)
@@ -270,8 +287,10 @@ static void finish_site(struct work *w, struct site_work *work)
 
 	site->calls = site->allocations + site->reallocations;
 	site->temporary_share = share(site->temporary, site->allocations);
-	site->error.allocations = site->error.allocated_bytes = site->error.at_peak_bytes =
-		site->error.live_bytes = FIGURE_ABSENT(not_estimated);
+	site->error.allocations = error_of(w->heap, work->variance.allocations);
+	site->error.allocated_bytes = error_of(w->heap, work->variance.allocated);
+	site->error.at_peak_bytes = error_of(w->heap, work->variance.at_peak);
+	site->error.live_bytes = error_of(w->heap, work->variance.live);
 	if (work->lifetime_blocks)
 		site->mean_lifetime_s =
 			FIGURE((double)work->lifetime_us / 1e6 / (double)work->lifetime_blocks);
@@ -379,9 +398,11 @@ void heap_analyze(struct heap *heap, const struct profile *profile, struct heap_
 		heap->reason = "no figures were received";
 		return;
 	}
-	heap->live_bytes_error = FIGURE_ABSENT(not_estimated);
-	if (!heap->followed)
+	if (!heap->followed) {
+		heap->live_bytes_error = FIGURE_ABSENT(heap->reason);
 		return;
+	}
+	heap->live_bytes_error = error_of(heap, w.live_variance);
 	add_live_at_exec(&w);
 	finish_figures(heap);
 	if (!scope->no_sites)

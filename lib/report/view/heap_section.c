@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "report/view/estimate.h"
 #include "report/view/sections.h"
 
 static void say_peak(struct page *page, const struct heap *heap)
@@ -14,8 +15,9 @@ static void say_peak(struct page *page, const struct heap *heap)
 	}
 	if (!heap->peak_time_s.absent)
 		snprintf(when, sizeof(when), " at %s", units_seconds(heap->peak_time_s.value).text);
-	page_phrase(page, "peak %s%s%s (%s blocks)", heap->peak_exact ? "" : "about ",
-		    units_size((uint64_t)heap->peak_bytes.value).text, when,
+	page_phrase(page, "peak %s%s%s%s (%s blocks)", heap->peak_exact ? "" : "about ",
+		    units_size((uint64_t)heap->peak_bytes.value).text,
+		    estimate_error(&heap->peak_bytes_error).text, when,
 		    units_count((uint64_t)heap->peak_blocks.value).text);
 }
 
@@ -28,7 +30,8 @@ static void say_allocations(struct page *page, const struct heap *heap)
 static void say_live(struct page *page, const struct heap *heap)
 {
 	if (heap->live_blocks)
-		page_phrase(page, "%s in %s block%s not freed", units_size(heap->live_bytes).text,
+		page_phrase(page, "%s%s in %s block%s not freed", units_size(heap->live_bytes).text,
+			    estimate_error(&heap->live_bytes_error).text,
 			    units_count(heap->live_blocks).text, heap->live_blocks == 1 ? "" : "s");
 	else
 		page_phrase(page, "all freed");
@@ -100,6 +103,18 @@ static void say_counted(struct page *page, const struct heap *heap)
 	page_end(page);
 }
 
+static void say_sample(struct page *page, const struct heap *heap)
+{
+	if (heap->sample_bytes.absent)
+		return;
+	page_label(page, NULL);
+	page_phrase(page,
+		    "estimated from a sample, about one block each %s, with standard errors; "
+		    "the numbers of operations and bytes allocated are counted",
+		    units_size((uint64_t)heap->sample_bytes.value).text);
+	page_end(page);
+}
+
 void section_heap_brief(struct page *page, const struct heap *heap)
 {
 	page_label(page, "HEAP");
@@ -118,6 +133,7 @@ void section_heap_brief(struct page *page, const struct heap *heap)
 	say_allocations(page, heap);
 	say_live(page, heap);
 	page_end(page);
+	say_sample(page, heap);
 }
 
 void section_heap(struct page *page, const struct heap *heap)

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "report/view/estimate.h"
 #include "report/view/names.h"
 
 #define INDENT 4
@@ -73,7 +74,8 @@ static void say_calls(struct page *page, const char *before, uint64_t nr, const 
 
 static void say_use(struct page *page, const struct heap_site *site)
 {
-	char *function = xasprintf("%s: ", site->stack.at[site->stack.nr - 1]);
+	char *function = xasprintf("%s: %s", site->stack.at[site->stack.nr - 1],
+				   site->error.allocations.absent ? "" : "about ");
 	bool only_reallocates = site->reallocations && !site->allocations;
 
 	if (!only_reallocates)
@@ -81,7 +83,8 @@ static void say_use(struct page *page, const struct heap_site *site)
 	if (site->reallocations)
 		say_calls(page, only_reallocates ? function : "", site->reallocations,
 			  "reallocation");
-	page_phrase(page, "%s", units_size(site->allocated_bytes).text);
+	page_phrase(page, "%s%s", units_size(site->allocated_bytes).text,
+		    estimate_error(&site->error.allocated_bytes).text);
 	free(function);
 }
 
@@ -93,9 +96,11 @@ static void say_lifetime(struct page *page, const struct heap_site *site)
 		page_phrase(page, "lived %s", units_seconds(site->mean_lifetime_s.value).text);
 }
 
-static void say_bytes(struct page *page, uint64_t bytes, uint64_t blocks, const char *what)
+static void say_bytes(struct page *page, uint64_t bytes, uint64_t blocks,
+		      const struct figure *error, const char *what)
 {
-	char *phrase = xasprintf("%s %s", units_size(bytes).text, what);
+	char *phrase =
+		xasprintf("%s%s %s", units_size(bytes).text, estimate_error(error).text, what);
 	char *number =
 		xasprintf(" in %s block%s", units_count(blocks).text, blocks == 1 ? "" : "s");
 
@@ -114,7 +119,8 @@ void stacks_at_peak(struct page *page, const struct rows *sites, size_t nr)
 		const struct heap_site *site = sites->at[i];
 
 		page_blank(page);
-		say_bytes(page, site->at_peak_bytes, site->at_peak_blocks, "at peak");
+		say_bytes(page, site->at_peak_bytes, site->at_peak_blocks,
+			  &site->error.at_peak_bytes, "at peak");
 		say_use(page, site);
 		say_lifetime(page, site);
 		page_end(page);
@@ -128,7 +134,8 @@ void stacks_live(struct page *page, const struct rows *sites, size_t nr)
 		const struct heap_site *site = sites->at[i];
 
 		page_blank(page);
-		say_bytes(page, site->leaked_bytes, site->leaked_blocks, "not freed");
+		say_bytes(page, site->leaked_bytes, site->leaked_blocks, &site->error.live_bytes,
+			  "not freed");
 		say_use(page, site);
 		page_end(page);
 		print_stack(page, &site->frames);
