@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/budget.h"
 
-#include <inttypes.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
 #include "base/clock.h"
+#include "base/proc_file.h"
 #include "base/units.h"
 
 static uint64_t allocated_bytes(void)
@@ -16,19 +16,10 @@ static uint64_t allocated_bytes(void)
 	return info.uordblks + info.hblkhd;
 }
 
-/* Of all that is writable and not shared; in kB. */
+/* Of all that is writable and not shared. */
 static uint64_t data_bytes(void)
 {
-	FILE *file = fopen("/proc/self/status", "re");
-	char line[128];
-	uint64_t kib = 0;
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "VmData: %" SCNu64, &kib) == 1)
-			break;
-	if (file)
-		fclose(file);
-	return kib * 1024;
+	return proc_field("/proc/self/status", "VmData:") * 1024;
 }
 
 static void limit_process(uint64_t bytes)

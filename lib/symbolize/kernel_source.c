@@ -3,13 +3,13 @@
  * kernel_source - names from /proc/kallsyms, if it is still the kernel that was recorded.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 #include "base/alloc.h"
+#include "base/proc_file.h"
 #include "symbolize/source.h"
 
 /* kallsyms has no sizes: a function ends where the next symbol starts, but not later than this. */
@@ -111,21 +111,6 @@ static int read_symbols(struct kernel *kernel, const char *path, struct error *e
 			 "kernel.perf_event_paranoid); root can see them");
 }
 
-/* Seconds since the epoch, or 0. */
-static int64_t boot_time(void)
-{
-	FILE *file = fopen("/proc/stat", "re");
-	char line[256];
-	int64_t time = 0;
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "btime %" SCNd64, &time) == 1)
-			break;
-	if (file)
-		fclose(file);
-	return time;
-}
-
 /* Addresses are other ones after each boot. */
 static int check_kernel(const struct profile_run *run, struct error *err)
 {
@@ -135,7 +120,8 @@ static int check_kernel(const struct profile_run *run, struct error *err)
 		return error_errno(err, errno, "uname");
 	if (run->host && strcmp(run->host, here.nodename) != 0)
 		return error_set(err, ERR_UNSUPPORTED, "recorded on another host, %s", run->host);
-	if (run->start_realtime_us && run->start_realtime_us / 1000000 < boot_time())
+	if (run->start_realtime_us &&
+	    run->start_realtime_us / 1000000 < (int64_t)proc_field("/proc/stat", "btime "))
 		return error_set(err, ERR_UNSUPPORTED, "recorded before the last boot");
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -13,6 +14,7 @@
 #include "base/intern.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "base/proc_file.h"
 #include "base/signal_text.h"
 #include "base/thread.h"
 #include "base/vec.h"
@@ -231,4 +233,31 @@ Test(signal_text, names_every_signal)
 	cr_expect(eq(str, signal_text(SIGRTMIN).text, "SIGRTMIN+0"));
 	cr_expect(eq(str, signal_text(SIGRTMAX).text, "SIGRTMIN+30"));
 	cr_expect(eq(str, signal_text(4711).text, "signal 4711"));
+}
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "we");
+
+	cr_assert(file && fputs(text, file) >= 0);
+	fclose(file);
+}
+
+Test(proc_file, has_numbers_by_field_and_alone)
+{
+	char path[] = "/tmp/test-proc-file-XXXXXX";
+	int fd = mkstemp(path);
+
+	cr_assert(ge(int, fd, 0));
+	close(fd);
+	write_file(path, "-1\n");
+	cr_expect(eq(int, proc_number(path, 7), -1));
+	write_file(path, "none\n");
+	cr_expect(eq(int, proc_number(path, 7), 7));
+	write_file(path, "NotVmData: 1\nVmData:\t  4711 kB\nVmData: 2\n");
+	cr_expect(eq(u64, proc_field(path, "VmData:"), 4711));
+	cr_expect(eq(u64, proc_field(path, "VmSwap:"), 0));
+	unlink(path);
+	cr_expect(eq(int, proc_number(path, 7), 7));
+	cr_expect(eq(u64, proc_field(path, "VmData:"), 0));
 }

@@ -3,45 +3,9 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-static bool read_text(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t nr = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	if (nr < 0)
-		return false;
-	text[nr] = '\0';
-	return true;
-}
-
-static int read_number(const char *path, int otherwise)
-{
-	char text[32];
-	int number;
-
-	if (read_text(path, text, sizeof(text)) && sscanf(text, "%d", &number) == 1)
-		return number;
-	return otherwise;
-}
-
-static bool read_seccomp(void)
-{
-	char text[8192];
-	const char *line;
-
-	if (!read_text("/proc/self/status", text, sizeof(text)))
-		return false;
-	line = strstr(text, "\nSeccomp:");
-	return line && strtol(line + strlen("\nSeccomp:"), NULL, 10) > 0;
-}
+#include "base/proc_file.h"
 
 /* "cpu", "cpu_core", "armv8_pmuv3_0", "armv8_cortex_a53"; not "software", "breakpoint", ... */
 static bool find_pmu(void)
@@ -60,11 +24,11 @@ static bool find_pmu(void)
 
 void access_read(struct access *access)
 {
-	int rate = read_number("/proc/sys/kernel/perf_event_max_sample_rate", 0);
+	int rate = proc_number("/proc/sys/kernel/perf_event_max_sample_rate", 0);
 
 	*access = (struct access){
-		.paranoid = read_number("/proc/sys/kernel/perf_event_paranoid", ACCESS_UNKNOWN),
-		.seccomp = read_seccomp(),
+		.paranoid = proc_number("/proc/sys/kernel/perf_event_paranoid", ACCESS_UNKNOWN),
+		.seccomp = proc_field("/proc/self/status", "Seccomp:") > 0,
 		.has_pmu = find_pmu(),
 		.max_rate = rate > 0 ? (uint32_t)rate : 0,
 	};

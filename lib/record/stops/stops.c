@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -16,6 +15,7 @@
 
 #include "arch/ptrace_regs.h"
 #include "base/clock.h"
+#include "base/proc_file.h"
 #include "base/vec.h"
 
 /* How it is known to headers since glibc 2.35 only. */
@@ -29,22 +29,9 @@ enum {
 
 /* --- permission -------------------------------------------------------------------------------*/
 
-static int read_number(const char *path, int otherwise)
-{
-	FILE *file = fopen(path, "re");
-	int number;
-
-	if (!file)
-		return otherwise;
-	if (fscanf(file, "%d", &number) != 1)
-		number = otherwise;
-	fclose(file);
-	return number;
-}
-
 static int refused(pid_t pid, int error, struct error *err)
 {
-	int scope = read_number("/proc/sys/kernel/yama/ptrace_scope", 0);
+	int scope = proc_number("/proc/sys/kernel/yama/ptrace_scope", 0);
 
 	if (error == ESRCH)
 		return error_errno(err, error, "look at process %d", (int)pid);

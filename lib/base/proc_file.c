@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/proc_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int proc_number(const char *path, int otherwise)
+{
+	FILE *file = fopen(path, "re");
+	int number;
+
+	if (!file)
+		return otherwise;
+	if (fscanf(file, "%d", &number) != 1)
+		number = otherwise;
+	fclose(file);
+	return number;
+}
+
+uint64_t proc_field(const char *path, const char *name)
+{
+	FILE *file = fopen(path, "re");
+	size_t room = 0, length = strlen(name);
+	uint64_t number = 0;
+	char *line = NULL;
+
+	if (!file)
+		return 0;
+	while (getline(&line, &room, file) > 0) {
+		if (strncmp(line, name, length) != 0)
+			continue;
+		number = strtoull(line + length, NULL, 10);
+		break;
+	}
+	free(line);
+	fclose(file);
+	return number;
+}
