@@ -141,17 +141,39 @@ static void print_brief(struct page *page, const struct analysis *a)
 
 /* --- one side --- */
 
-static void print_functions(struct page *page, const struct analysis *a)
+/* A page that is one table, or one with something above it. */
+static void print_table(struct page *page, const struct analysis *a, const struct rows *rows,
+			void (*section)(struct page *page, const struct analysis *a, size_t nr))
 {
-	size_t shown = page_limit(page, a->cpu.functions.nr, SCREENFUL);
+	size_t shown = page_limit(page, rows->nr, SCREENFUL);
 
 	section_header(page, a);
 	page_blank(page);
-	section_cpu(page, &a->cpu);
-	section_functions(page, &a->cpu, shown);
-	section_more(page, &a->cpu.functions, shown);
+	section(page, a, shown);
+	section_more(page, rows, shown);
 	page_blank(page);
 	section_quality(page, a);
+}
+
+static void cpu_and_functions(struct page *page, const struct analysis *a, size_t nr)
+{
+	section_cpu(page, &a->cpu);
+	section_functions(page, &a->cpu, nr);
+}
+
+static void print_functions(struct page *page, const struct analysis *a)
+{
+	print_table(page, a, &a->cpu.functions, cpu_and_functions);
+}
+
+static void print_threads(struct page *page, const struct analysis *a)
+{
+	print_table(page, a, &a->threads.rows, section_threads);
+}
+
+static void print_modules(struct page *page, const struct analysis *a)
+{
+	print_table(page, a, &a->modules.rows, section_modules);
 }
 
 static void print_stacks(struct page *page, const struct analysis *a, const struct rows *sites,
@@ -178,30 +200,6 @@ static void print_heap(struct page *page, const struct analysis *a)
 static void print_leaks(struct page *page, const struct analysis *a)
 {
 	print_stacks(page, a, &a->leaks, stacks_live);
-}
-
-static void print_threads(struct page *page, const struct analysis *a)
-{
-	size_t shown = page_limit(page, a->threads.rows.nr, SCREENFUL);
-
-	section_header(page, a);
-	page_blank(page);
-	section_threads(page, a, shown);
-	section_more(page, &a->threads.rows, shown);
-	page_blank(page);
-	section_quality(page, a);
-}
-
-static void print_modules(struct page *page, const struct analysis *a)
-{
-	size_t shown = page_limit(page, a->modules.rows.nr, SCREENFUL);
-
-	section_header(page, a);
-	page_blank(page);
-	section_modules(page, a, shown);
-	section_more(page, &a->modules.rows, shown);
-	page_blank(page);
-	section_quality(page, a);
 }
 
 static void print_timeline(struct page *page, const struct analysis *a)
