@@ -19,6 +19,13 @@
 		.at = (list), .nr = ARRAY_SIZE(list) \
 	}
 
+/* Of an object of which nothing is known where its member is false. */
+#define LIST_IF_KNOWN(list, struct_, member)                                  \
+	{                                                                     \
+		.at = (list), .nr = ARRAY_SIZE(list), .may_be_unknown = true, \
+		.known = offsetof(struct struct_, member)                     \
+	}
+
 /* --- cpu --- */
 
 static const struct field function_list[] = {
@@ -67,12 +74,7 @@ static const struct field cpu_list[] = {
 	FIELD(MAP, PLAIN, "counters", cpu, counters, ALWAYS OF(counter_fields)),
 	FIELD(ROWS, PLAIN, "functions", cpu, functions, OF(function_fields)),
 };
-static const struct fields cpu_fields = {
-	.at = cpu_list,
-	.nr = ARRAY_SIZE(cpu_list),
-	.may_be_unknown = true,
-	.known = offsetof(struct cpu, sampled),
-};
+static const struct fields cpu_fields = LIST_IF_KNOWN(cpu_list, cpu, sampled);
 
 /* --- heap --- */
 
@@ -196,12 +198,7 @@ static const struct field moment_list[] = {
 	FIELD(U64, BYTES, "heap_bytes", memory_moment, heap_bytes),
 	FIELD(FIGURE, BYTES, "other_bytes", memory_moment, other_bytes),
 };
-static const struct fields moment_fields = {
-	.at = moment_list,
-	.nr = ARRAY_SIZE(moment_list),
-	.may_be_unknown = true,
-	.known = offsetof(struct memory_moment, known),
-};
+static const struct fields moment_fields = LIST_IF_KNOWN(moment_list, memory_moment, known);
 
 static const struct field memory_list[] = {
 	FIELD(TEXT, PLAIN, "reason", memory, reason),
@@ -214,12 +211,7 @@ static const struct field process_cpu_list[] = {
 	FIELD(U64, COUNT, "samples", cpu_use, samples),
 	FIELD(DOUBLE, SHARE, "share", cpu_use, share),
 };
-static const struct fields process_cpu_fields = {
-	.at = process_cpu_list,
-	.nr = ARRAY_SIZE(process_cpu_list),
-	.may_be_unknown = true,
-	.known = offsetof(struct cpu_use, sampled),
-};
+static const struct fields process_cpu_fields = LIST_IF_KNOWN(process_cpu_list, cpu_use, sampled);
 
 static const struct field process_list[] = {
 	FIELD(INT, PLAIN, "pid", process_row, pid),
