@@ -197,3 +197,19 @@ char *text_clip(const char *text, size_t width)
 	strbuf_add(&out, after(text, whole - tail));
 	return strbuf_take(&out);
 }
+
+size_t text_line(const char *text, size_t width)
+{
+	const char *most = before(text, width), *end = text, *at = text;
+
+	for (;;) {
+		at += strspn(at, " ");
+		if (!*at)
+			break;
+		at += strcspn(at, " ");
+		if (at > most && end > text)
+			break;
+		end = at;
+	}
+	return (size_t)(end - text);
+}

@@ -32,6 +32,12 @@ size_t text_width(const char *text);
 char *text_clip(const char *text, size_t width);
 
 /*
+ * How many bytes of text, from its start up to the end of a word, fit into width columns; at least
+ * the first word.  For text of several lines: the spaces that follow are no part of the next line.
+ */
+size_t text_line(const char *text, size_t width);
+
+/*
  * Text in ASCII, and as wide: the signs that we write (the dot between phrases, bars, "…") become
  * others like them, any other character '?'.
  */

@@ -3,22 +3,17 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 enum { COLUMNS = 80 };
 
 void wrap_print(const char *text, int indent, FILE *out)
 {
-	int column = 0;
-
 	while (*text) {
-		int length = (int)strcspn(text, " ");
+		size_t length = text_line(text, COLUMNS - (size_t)indent);
 
-		if (column && column + 1 + length > COLUMNS) {
-			fputc('\n', out);
-			column = 0;
-		}
-		column += fprintf(out, "%*s%.*s", column ? 1 : indent, "", length, text);
+		fprintf(out, "%*s%.*s\n", indent, "", (int)length, text);
 		text += length;
 		text += strspn(text, " ");
 	}
-	fputc('\n', out);
 }

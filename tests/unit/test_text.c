@@ -73,6 +73,18 @@ Test(text, clipping_leaves_out_the_middle_and_keeps_to_the_width)
 	}
 }
 
+Test(text, a_line_ends_with_a_word)
+{
+	cr_expect(eq(sz, text_line("one two three", 80), 13));
+	cr_expect(eq(sz, text_line("one two three", 12), 7));
+	cr_expect(eq(sz, text_line("one  two", 8), 8));
+	cr_expect(eq(sz, text_line("one two", 3), 3));
+	cr_expect(eq(sz, text_line("one two", 1), 3)); /* longer than a line */
+	cr_expect(eq(sz, text_line("Gr\xc3\xbc\xc3\x9f e", 6), 8));
+	cr_expect(eq(sz, text_line("end  ", 80), 3));
+	cr_expect(eq(sz, text_line("", 80), 0));
+}
+
 Test(text, in_ascii_is_as_wide_and_shows_our_signs_by_others)
 {
 	same(text_ascii("std::map<\xe2\x80\xa6>::insert \xc2\xb7 1.2 \xc2\xb1 0.3"),

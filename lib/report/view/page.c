@@ -75,26 +75,25 @@ static void separate(struct page *page, size_t width)
 		page_tinted(page, TINT_DIM, " " DOT " ");
 }
 
-/* Text that is longer than a line, word by word. */
+static size_t room(const struct page *page)
+{
+	return page->column < page->style.width ? page->style.width - page->column : 0;
+}
+
+/* Text that is longer than a line goes on in the next, at the end of a word. */
 static void put_words(struct page *page, const char *text)
 {
-	bool first = true;
-
 	while (*text) {
-		size_t length = strcspn(text, " ");
-		char *word = xstrndup(text, length), *fitting;
+		size_t length = text_line(text, room(page));
+		char *line = xstrndup(text, length), *fitting = text_clip(line, room(page));
 
-		if (!first && page->column + 1 + text_width(word) > page->style.width)
-			next_line(page);
-		else if (!first)
-			page_tinted(page, TINT_NONE, " ");
-		fitting = text_clip(word, page->style.width - page->column);
 		page_tinted(page, TINT_NONE, fitting);
-		free(word);
+		free(line);
 		free(fitting);
-		first = false;
 		text += length;
 		text += strspn(text, " ");
+		if (*text)
+			next_line(page);
 	}
 	page->nr_phrases++;
 }
