@@ -2,10 +2,15 @@
 #include "record/unaccounted.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/vec.h"
+#include "object/allocator.h"
 #include "record/endings.h"
 
 const char unaccounted_not_loaded[] =
@@ -58,6 +63,56 @@ static void tell_heap(struct images *images, struct process_image *image)
 	free(detail);
 }
 
+/* --- allocators that malloc does not know of --------------------------------------------------*/
+
+struct seen_file {
+	const char *path;
+	bool has_allocator;
+	struct allocator allocator;
+};
+
+struct seen_files {
+	struct seen_file *at;
+	size_t nr, room;
+};
+
+/* Each file once: a build executes the same few thousands of times. */
+static const struct allocator *allocator_of(struct seen_files *files, const char *path)
+{
+	struct seen_file *file;
+	int fd;
+
+	vec_each(files, seen) if (!strcmp(seen->path, path)) return seen->has_allocator
+		? &seen->allocator
+		: NULL;
+	file = vec_add(files);
+	file->path = path;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	file->has_allocator = fd >= 0 && allocator_find(&file->allocator, fd);
+	if (fd >= 0)
+		close(fd);
+	return file->has_allocator ? &file->allocator : NULL;
+}
+
+/* Whether or not others of its blocks are malloc's. */
+static void tell_allocator(struct images *images, struct seen_files *files,
+			   const struct process_image *image)
+{
+	const struct allocator *allocator =
+		image->row.executable && (image->row.executed || image->row.id == 0)
+			? allocator_of(files, image->row.executable)
+			: NULL;
+	char *detail;
+
+	if (!allocator)
+		return;
+	detail = xasprintf("%s: has %s in it (%s), whose blocks are not seen: link it as a shared "
+			   "library in the place of malloc, or build with the malloc of libc",
+			   process_image_name(image), allocator->name, allocator->symbol);
+	aggregate_quality(images->aggregate, PROFILE_UNTRACKED, detail, 1);
+	free(detail);
+}
+
 static void tell_unfinished(struct images *images, const struct process_image *image)
 {
 	bool gone = kill(image->row.pid, 0) < 0 && errno == ESRCH;
@@ -71,6 +126,8 @@ static void tell_unfinished(struct images *images, const struct process_image *i
 
 void unaccounted_finish(struct images *images, uint64_t time_ns, bool heap_on)
 {
+	struct seen_files files = { 0 };
+
 	endings_passed_all(images);
 	pthread_mutex_lock(&images->lock);
 	for (size_t i = images->all.nr; i--;) {
@@ -80,12 +137,15 @@ void unaccounted_finish(struct images *images, uint64_t time_ns, bool heap_on)
 		images_publish(images, image);
 		if (!image->row.tracked && heap_on)
 			tell_heap(images, image);
+		if (heap_on)
+			tell_allocator(images, &files, image);
 		if (!image->over && images->has_records && !images->leave_running)
 			tell_unfinished(images, image);
 		if (!image->over && !images->has_records)
 			images_end_locked(images, image, time_ns);
 	}
 	pthread_mutex_unlock(&images->lock);
+	vec_free(&files);
 }
 
 bool unaccounted_any_tracked(const struct images *images)

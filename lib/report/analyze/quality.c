@@ -151,6 +151,47 @@ static void add_untracked(struct analysis *a, const struct profile *profile)
 	}
 }
 
+#define UNFITTING_BYTES (UINT64_C(64) << 20)
+#define UNFITTING_TIMES 4
+
+/* The most that it had of its own, resident at one time, by the kernel's count. */
+static uint64_t most_anonymous(const struct profile *profile, uint32_t process)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < profile->nr_memory; i++)
+		if (profile->memory[i].process == process &&
+		    profile->memory[i].anonymous_bytes > most)
+			most = profile->memory[i].anonymous_bytes;
+	return most;
+}
+
+/* Far more memory than malloc gave out: what its allocator keeps is not so much. */
+static void add_unfitting(struct analysis *a, const struct profile *profile,
+			  const struct profile_heap *heap)
+{
+	uint64_t blocks = heap->peak_bytes + heap->inherited_bytes;
+	uint64_t anonymous = most_anonymous(profile, heap->process);
+	const struct profile_process *process = &profile->processes[heap->process];
+
+	if (!process->executed || anonymous < blocks + UNFITTING_BYTES ||
+	    anonymous / UNFITTING_TIMES < blocks)
+		return;
+	add(a, PROFILE_UNTRACKED, 1,
+	    keep(a, xasprintf("%s: has had %s of memory of its own, but no more than %s in blocks "
+			      "of malloc: it maps memory itself, or has an allocator of its own "
+			      "(python: PYTHONMALLOC=malloc)",
+			      process->nr_arguments ? process->arguments[0] : "a program",
+			      units_size(anonymous).text, units_size(blocks).text)));
+}
+
+static void add_all_unfitting(struct analysis *a, const struct profile *profile)
+{
+	for (size_t i = 0; a->heap.followed && i < profile->nr_heaps; i++)
+		if (profile->heaps[i].process != PROFILE_NONE)
+			add_unfitting(a, profile, &profile->heaps[i]);
+}
+
 static void add_substituted(struct analysis *a, const struct profile *profile)
 {
 	if (a->cpu.substituted_for && !has_kind(profile, PROFILE_SUBSTITUTED))
@@ -254,7 +295,7 @@ static void list_notes(struct analysis *a)
 
 void quality_list(struct analysis *a, const struct profile *profile)
 {
-	a->quality_storage = xcalloc(profile->nr_quality + profile->nr_processes + MOST_DERIVED,
+	a->quality_storage = xcalloc(profile->nr_quality + 2 * profile->nr_processes + MOST_DERIVED,
 				     sizeof(a->quality_storage[0]));
 	for (size_t i = 0; i < profile->nr_quality; i++)
 		add(a, profile->quality[i].kind, profile->quality[i].count,
@@ -264,6 +305,7 @@ void quality_list(struct analysis *a, const struct profile *profile)
 	add_overhead(a);
 	add_bounded(a, profile);
 	add_untracked(a, profile);
+	add_all_unfitting(a, profile);
 	add_substituted(a, profile);
 	add_unfinished(a, profile);
 	list_notes(a);
