@@ -114,6 +114,18 @@ static bool try_path(struct search *search, char *path)
 	return false;
 }
 
+static bool try_in_root(struct search *search, const char *argument,
+			bool (*try_one)(struct search *search, const char *directory,
+					const char *argument))
+{
+	const char *root = search->query->root;
+	char *directory = root ? xasprintf("%s%s", root, DEBUGINFO_DIRECTORY) : NULL;
+	bool found = directory && try_one(search, directory, argument);
+
+	free(directory);
+	return found;
+}
+
 /* Calls try_one() with each debug directory until it finds the file. */
 static bool each_directory(struct search *search, const char *argument,
 			   bool (*try_one)(struct search *search, const char *directory,
@@ -124,7 +136,8 @@ static bool each_directory(struct search *search, const char *argument,
 	for (; directory && *directory; directory++)
 		if (try_one(search, *directory, argument))
 			return true;
-	return try_one(search, DEBUGINFO_DIRECTORY, argument);
+	return try_in_root(search, argument, try_one) ||
+	       try_one(search, DEBUGINFO_DIRECTORY, argument);
 }
 
 static bool try_build_id(struct search *search, const char *directory, const char *id)
@@ -145,6 +158,10 @@ static bool find_by_build_id(struct search *search)
 
 static bool try_below(struct search *search, const char *directory, const char *path)
 {
+	const char *root = search->query->root;
+
+	if (root && !strncmp(path, root, strlen(root)))
+		path += strlen(root);
 	return try_path(search, xasprintf("%s%s%s", directory, *path == '/' ? "" : "/", path));
 }
 

@@ -11,7 +11,7 @@
  *		puts(found.reason);
  *	debuginfo_release(&found);
  *
- * Searched, in each debug directory: .build-id/xx/rest.debug; then for the name in .gnu_debuglink
+ * Searched, in each debug directory (that of the file's own root comes before ours): .build-id/xx/rest.debug; then for the name in .gnu_debuglink
  * beside the file, in its .debug folder, and below each debug directory at the file's own path;
  * and, if there are servers to ask, by build id there. A file is taken only if it belongs to the
  * same build: equal build ids, or, where there is none, the checksum of .gnu_debuglink.
@@ -30,6 +30,7 @@
 struct debuginfo_query {
 	Elf *elf;
 	const char *path; /* of that file; NULL: not known */
+	const char *root; /* of the file system that it was run in; NULL: ours */
 	/* Searched before DEBUGINFO_DIRECTORY; ends with NULL.  May be NULL. */
 	const char *const *directories;
 	struct debuginfod *servers; /* NULL: nothing is fetched */

@@ -44,6 +44,7 @@ static void open_separate(struct binary *binary, const struct binary_where *wher
 	struct debuginfo_query query = {
 		.elf = binary->elf,
 		.path = where->path,
+		.root = where->root,
 		.directories = where->debug_directories,
 		.servers = where->servers,
 	};
@@ -141,6 +142,7 @@ static void open_shared(struct binary *binary, const struct binary_where *where)
 	struct debuginfo_query query = {
 		.elf = binary->elf,
 		.path = binary->separate.path ? binary->separate.path : where->path,
+		.root = where->root,
 		.directories = where->debug_directories,
 		.servers = where->servers,
 	};

@@ -25,6 +25,7 @@
 
 struct binary_where {
 	const char *path;     /* of the file, or NULL */
+	const char *root;     /* that its program ran in, or NULL */
 	const char *build_id; /* that it must have, or NULL */
 	const char *const *debug_directories;
 	struct debuginfod *servers; /* to fetch debug files from; NULL: none */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "object/place.h"
 #include "object/vdso.h"
 #include "symbolize/binary.h"
 #include "symbolize/minidebug.h"
@@ -176,14 +177,28 @@ static bool is_stripped(const struct binary *binary)
 	       !(binary->separate_elf && binary_has_section(binary->separate_elf, ".symtab"));
 }
 
+/* Of a program in a root of its own, its path is not ours; the descriptor is all that is left. */
+static int open_binary(struct elf_source *elf, int fd, struct binary_where *where,
+		       struct error *err)
+{
+	const struct profile_module *module = elf->module;
+	char *path = module->open_path ? xstrdup(module->open_path) : place_path(fd);
+	char *root = place_root(path, module->path);
+
+	where->path = path ? path : module->path;
+	where->root = root;
+	int ret = binary_open(&elf->binary, fd, where, err);
+	free(path);
+	free(root);
+	return ret;
+}
+
 static int open_all(struct elf_source *elf, const struct source_request *request, struct error *err)
 {
 	struct means *means = request->means;
 	const struct symbolize_options *options = means->options;
 	const char *spent = budget_is_spent(&means->budget) ? means->budget.spent : NULL;
 	struct binary_where where = {
-		.path = request->module->open_path ? request->module->open_path
-						   : request->module->path,
 		.build_id = request->module->build_id,
 		.debug_directories = options->debug_directories,
 		.servers =
@@ -191,7 +206,7 @@ static int open_all(struct elf_source *elf, const struct source_request *request
 		.no_dwarf = request->no_dwarf ? request->no_dwarf : spent,
 	};
 	int fd = descriptor(elf, request, err);
-	int ret = fd < 0 ? fd : binary_open(&elf->binary, fd, &where, err);
+	int ret = fd < 0 ? fd : open_binary(elf, fd, &where, err);
 
 	if (ret < 0)
 		return ret;

@@ -274,10 +274,13 @@ def debug_file(path):
 
 # Besides: what takes longer to build, or has more to compare.
 SQLITE = "sqlite3.c"
+TEMPLATES = Path(__file__).with_name("templates.cc")
 LIBRARY = sorted(SOURCES.parents[1].glob("lib/[bsu]*/*.c"))
 LARGE_BUILDS = {
     **BUILDS,
-    "clang++ -O3, templates": ["clang++", "-std=c++17", "-O3", "-g", "-include", "map", "-include", "regex", CXX],
+    "clang++, templates": ["clang++", "-std=c++17", "-O2", "-g", TEMPLATES],
+    "g++, templates, split": ["g++", "-std=c++17", "-O2", "-g", "-gsplit-dwarf", TEMPLATES],
+    "clang++, templates, split, dwarf-4": ["clang++", "-std=c++17", "-O2", "-gdwarf-4", "-gsplit-dwarf", TEMPLATES],
     "sqlite3": ["gcc", "-O2", "-g", "-shared", "-fPIC", SQLITE],
     "C, LTO": ["gcc", "-O2", "-g", "-flto=1", "-shared", "-fPIC", "-D_GNU_SOURCE", f"-I{SOURCES.parents[1]}/lib",
                *(file for file in LIBRARY if "shim" not in file.parts)],
@@ -578,8 +581,8 @@ def test_plt_entries_of_aarch64_are_named_as_objdump_names_them(flags, resolve, 
 
 # --- where debug information is -----------------------------------------------------------------
 
-def stripped_program(folder, *link):
-    make("gcc", "-O2", "-g", *link, "-o", "app", SOURCES / "pages.c", cwd=folder)
+def stripped_program(folder, *link, program="pages.c"):
+    make("gcc", "-O2", "-g", *link, "-o", "app", SOURCES / program, cwd=folder)
     make("objcopy", "--only-keep-debug", "app", "app.debug", cwd=folder)
     address = next(int(line.split()[0], 16) for line in output("nm", folder / "app").splitlines()
                    if line.endswith(" T main"))
@@ -795,6 +798,28 @@ def test_modules_are_listed_with_what_would_help(record, tmp_path):
     assert library["reason"] == ("stripped, only exported functions have names; "
                                  "build with -g and do not strip it or try --debuginfod")
     assert library["path"] == str(tmp_path / "libnamed.so") and library["build_id"] == build_id(tmp_path / "libnamed.so")
+
+
+@pytest.mark.parametrize("place", ["usr/lib/debug/.build-id/{id[0]}{id[1]}/{rest}.debug", "usr/lib/debug{path}.debug",
+                                   "{folder}/.debug/app.debug"])
+def test_debug_information_in_the_root_of_a_container_is_found(place, record, need, tmp_path):
+    """All that is known from outside are the descriptors that were kept."""
+    need.root()
+    app, debug, _ = stripped_program(tmp_path, program="burn.c")
+    make("objcopy", f"--add-gnu-debuglink={debug}", "app", cwd=tmp_path)
+    root, name = tmp_path / "root", build_id(app)
+    libraries = [word for word in output("ldd", app).split() if word.startswith("/")]
+    for file in [str(app), *libraries]:
+        (root / file[1:]).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, root / file[1:])
+    target = root / place.format(id=name, rest=name[2:], path=app, folder=str(tmp_path)[1:])
+    target.parent.mkdir(parents=True, exist_ok=True)
+    debug.rename(target)
+    app.unlink()
+    profile = record("chroot", root, app, "500", options=["--heap=off"], status=3)
+    [row] = [m for m in profile.report("modules")["modules"] if m["module"] == "app"]
+    assert row["path"] == str(app)
+    assert (row["names"], row["debug_path"]) == ("full", str(target)), row["reason"]
 
 
 # --- what is fetched ----------------------------------------------------------------------------
