@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,4 +63,11 @@ char *xasprintf(const char *format, ...)
 	length = vasprintf(&text, format, args);
 	va_end(args);
 	return checked(length < 0 ? NULL : text, 0);
+}
+
+void alloc_share_heap(void)
+{
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_TOP_PAD, 1 << 20);
+	mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }

@@ -25,4 +25,9 @@ char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2), re
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
+/* For a process with several threads that allocate a lot: one heap for all of them, which grows in
+ * large steps and does not shrink.  The heaps that malloc() makes for threads grow by a page at a
+ * time, each time at the cost of a call, and a round to all CPUs. */
+void alloc_share_heap(void);
+
 #endif

@@ -42,19 +42,12 @@ static struct module *get_module(struct feed *feed, const struct decoded *decode
 					  });
 }
 
-static struct image_facts *read_facts(const struct feed *feed, int32_t pid)
+/* The arguments show only when the kernel is done with the exec, after it told of it. */
+static struct image_facts *look_at_exec(struct feed *feed, int32_t pid)
 {
 	struct image_facts *facts = xcalloc(1, sizeof(*facts));
 
 	image_facts_read(facts, pid, feed->shim);
-	return facts;
-}
-
-/* The arguments show only when the kernel is done with the exec, after it told of it. */
-static struct image_facts *look_at_exec(struct feed *feed, int32_t pid)
-{
-	struct image_facts *facts = read_facts(feed, pid);
-
 	if (facts->arguments)
 		map_remove(&feed->awaited, (uint64_t)pid);
 	else
@@ -62,11 +55,20 @@ static struct image_facts *look_at_exec(struct feed *feed, int32_t pid)
 	return facts;
 }
 
+/* NULL: nothing is awaited, or it does not show yet. */
 static struct image_facts *look_again(struct feed *feed, int32_t pid)
 {
+	struct image_facts found = { 0 }, *facts = NULL;
+
 	if (!map_find(&feed->awaited, (uint64_t)pid))
 		return NULL;
-	return look_at_exec(feed, pid);
+	if (!image_facts_read_arguments(&found, pid) || found.arguments)
+		map_remove(&feed->awaited, (uint64_t)pid);
+	if (!found.arguments)
+		return NULL;
+	facts = xmalloc(sizeof(*facts));
+	*facts = found;
+	return facts;
 }
 
 static struct early *look_early(struct feed *feed, const struct decoded *decoded)

@@ -13,16 +13,18 @@
 
 enum {
 	ARGUMENTS_MAX = 128 * 1024, /* bytes; more is cut */
-	PADDING_MIN = 2,	    /* one empty argument may have been given */
+	ARGUMENTS_SHORT = 4096,
+	PADDING_MIN = 2, /* one empty argument may have been given */
 };
 
-static char *read_executable(const char *proc)
+static char *read_executable(int32_t pid)
 {
-	char *link = xasprintf("%s/exe", proc);
-	char path[PATH_MAX];
+	char link[32], path[PATH_MAX];
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+
 	ssize_t nr = readlink(link, path, sizeof(path) - 1);
 
-	free(link);
 	return nr < 0 ? NULL : xstrndup(path, (size_t)nr);
 }
 
@@ -41,33 +43,53 @@ static void split_arguments(struct image_facts *facts, const char *text, size_t 
 	}
 }
 
-static void read_arguments(struct image_facts *facts, const char *proc)
+/* The whole file if it is not larger, or the first `room` bytes. */
+static size_t read_up_to(int fd, char *text, size_t room)
 {
-	char *path = xasprintf("%s/cmdline", proc);
-	char *text = xmalloc(ARGUMENTS_MAX);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t size = 0;
 	ssize_t nr;
 
-	while (fd >= 0 && size < ARGUMENTS_MAX &&
-	       (nr = read(fd, text + size, ARGUMENTS_MAX - size)) > 0)
+	while (size < room && (nr = read(fd, text + size, room - size)) > 0)
 		size += (size_t)nr;
-	if (fd >= 0)
-		close(fd);
-	if (size)
-		split_arguments(facts, text, size);
+	return size;
+}
+
+static void read_long_arguments(struct image_facts *facts, int fd, const char *start)
+{
+	char *text = xmalloc(ARGUMENTS_MAX);
+	size_t size;
+
+	memcpy(text, start, ARGUMENTS_SHORT);
+	size = read_up_to(fd, text + ARGUMENTS_SHORT, ARGUMENTS_MAX - ARGUMENTS_SHORT);
+	split_arguments(facts, text, ARGUMENTS_SHORT + size);
 	free(text);
-	free(path);
+}
+
+bool image_facts_read_arguments(struct image_facts *facts, int32_t pid)
+{
+	char path[40], text[ARGUMENTS_SHORT];
+	size_t size;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	size = read_up_to(fd, text, sizeof(text));
+	if (size == sizeof(text))
+		read_long_arguments(facts, fd, text);
+	else if (size)
+		split_arguments(facts, text, size);
+	close(fd);
+	return true;
 }
 
 void image_facts_read(struct image_facts *facts, int32_t pid, const char *shim)
 {
 	const char *obstacle = obstacle_find(pid, shim);
-	char proc[32];
 
-	snprintf(proc, sizeof(proc), "/proc/%d", (int)pid);
-	*facts = (struct image_facts){ .executable = read_executable(proc) };
-	read_arguments(facts, proc);
+	*facts = (struct image_facts){ .executable = read_executable(pid) };
+	image_facts_read_arguments(facts, pid);
 	if (obstacle)
 		facts->untracked_reason = xstrdup(obstacle);
 }

@@ -11,6 +11,7 @@
 #ifndef RECORD_IMAGE_FACTS_H
 #define RECORD_IMAGE_FACTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,9 @@ struct image_facts {
 
 /* shim: the path of libcprof-heap.so; NULL: nothing preloads it. */
 void image_facts_read(struct image_facts *facts, int32_t pid, const char *shim);
+
+/* Only the arguments, which show a little later than the rest.  False: the process is gone. */
+bool image_facts_read_arguments(struct image_facts *facts, int32_t pid);
 
 /*
  * Drops the empty arguments at the end if there are several.  For a program that has run for a

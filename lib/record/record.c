@@ -448,6 +448,8 @@ static struct record *record_new(const struct record_config *config)
 int record_run(struct record **handle, const struct record_config *config,
 	       struct record_result *result, struct error *err)
 {
+	alloc_share_heap();
+
 	struct record *record = *handle = record_new(config);
 	int ret = prepare(record, err);
 
