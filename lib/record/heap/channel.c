@@ -17,6 +17,10 @@
 /* 8192 events, 256 KiB: half of them last 1 ms at four million a second. */
 #define RING_LOG2 13
 
+/* The first segments, which are claimed first, keep that much memory for the next process. */
+#define WARM_SEGMENTS 64
+#define WARM_BYTES (512 << 10)
+
 /* It takes no room on any disk, but the kernel applies `ulimit -f` to its size.  The soft limit is
  * the program's: as it was, after this. */
 static int set_size(int fd)
@@ -115,10 +119,19 @@ void channel_set_mode(const struct channel *channel, enum wire_mode mode, uint64
 	channel->control->sample_bytes = sample_bytes;
 }
 
+static void unmap_segment(struct channel *channel, uint32_t segment)
+{
+	if (channel->segments[segment])
+		munmap(channel->segments[segment], WIRE_SEGMENT_BYTES);
+	channel->segments[segment] = NULL;
+}
+
 void channel_close(struct channel *channel)
 {
 	if (channel->control)
 		munmap(channel->control, WIRE_CONTROL_BYTES);
+	for (uint32_t i = 0; i < WIRE_SEGMENTS; i++)
+		unmap_segment(channel, i);
 	if (channel->fd >= 0)
 		close(channel->fd);
 	free(channel->path);
@@ -141,10 +154,65 @@ bool channel_has_segment(const struct channel *channel, uint32_t segment)
 	       state != WIRE_STATE_EMPTY;
 }
 
-void channel_recycle(const struct channel *channel, uint32_t segment)
+/* In one piece: to unmap two costs a round to all CPUs more. */
+void *channel_segment(struct channel *channel, uint32_t segment)
 {
+	char *whole = channel->segments[segment];
+
+	if (whole)
+		return whole;
+	whole = channel_map(channel, wire_segment_at(segment), WIRE_SEGMENT_BYTES, PROT_READ);
+	channel->segments[segment] = whole;
+	if (whole && mprotect(whole, WIRE_HEAD_BYTES, PROT_READ | PROT_WRITE) < 0)
+		unmap_segment(channel, segment);
+	return channel->segments[segment];
+}
+
+/* --- recycling --------------------------------------------------------------------------------*/
+
+/* Writes zeros over a part of the file whose pages exist. */
+static bool zero(const struct channel *channel, off_t at, off_t size)
+{
+	static const char zeros[64 << 10];
+
+	for (off_t part; size; at += part, size -= part) {
+		part = size < (off_t)sizeof(zeros) ? size : (off_t)sizeof(zeros);
+		if (pwrite(channel->fd, zeros, (size_t)part, at) != part)
+			return false;
+	}
+	return true;
+}
+
+/* All pages that the segment has, whoever wrote to them.  False if they are not worth it. */
+static bool zero_pages(const struct channel *channel, uint32_t segment)
+{
+	off_t at = (off_t)wire_segment_at(segment), end = at + (off_t)WIRE_SEGMENT_BYTES;
+	off_t zeroed = 0, hole;
+
+	while ((at = lseek(channel->fd, at, SEEK_DATA)) >= 0 && at < end) {
+		hole = lseek(channel->fd, at, SEEK_HOLE);
+		if (hole < at || hole > end)
+			hole = end;
+		zeroed += hole - at;
+		if (zeroed > WARM_BYTES || !zero(channel, at, hole - at))
+			return false;
+		at = hole;
+	}
+	return at >= 0 || errno == ENXIO;
+}
+
+/* Unmapped first: a hole in what is mapped costs a round to all CPUs. */
+static void free_pages(struct channel *channel, uint32_t segment)
+{
+	unmap_segment(channel, segment);
 	fallocate(channel->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 		  (off_t)wire_segment_at(segment), (off_t)WIRE_SEGMENT_BYTES);
+}
+
+void channel_recycle(struct channel *channel, uint32_t segment)
+{
+	if (segment >= WARM_SEGMENTS || !zero_pages(channel, segment))
+		free_pages(channel, segment);
 	atomic_store(&channel->control->owner[segment], 0);
 }
 

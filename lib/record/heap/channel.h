@@ -27,7 +27,8 @@
 struct channel {
 	int fd;
 	struct wire_control *control;
-	char *path; /* by which programs open it */
+	char *path;		       /* by which programs open it */
+	void *segments[WIRE_SEGMENTS]; /* where they are mapped; NULL: not */
 };
 
 /* ring_log2: slots of a new ring; 0: the default. */
@@ -41,8 +42,13 @@ void channel_set_mode(const struct channel *channel, enum wire_mode mode, uint64
 void *channel_map(const struct channel *channel, uint64_t at, size_t size, int prot);
 /* Somebody claimed the segment and filled it in.  Cheap where not. */
 bool channel_has_segment(const struct channel *channel, uint32_t segment);
-/* Gives the memory of a segment back and the segment to whoever comes next. */
-void channel_recycle(const struct channel *channel, uint32_t segment);
+/* A segment, mapped until it is recycled or longer; tables can only be read.  NULL if refused. */
+void *channel_segment(struct channel *channel, uint32_t segment);
+/*
+ * Gives the segment to whoever comes next.  Its memory is zeroed and kept, mapped as it is, where
+ * it is little: for the next short-lived process nobody has to make, map, and give back pages.
+ */
+void channel_recycle(struct channel *channel, uint32_t segment);
 
 /* Says that we are there.  Without it programs go on alone, after a while. */
 void channel_beat(const struct channel *channel, uint64_t now_ns);

@@ -462,7 +462,6 @@ void intake_tidy(struct intake *intake)
 
 /* --- stacks -----------------------------------------------------------------------------------*/
 
-/* Unmapped first: a hole in what is mapped costs a round to all CPUs. */
 static void forget_segment(struct intake *intake, struct segment *segment)
 {
 	uint32_t index = segment->index;

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,27 +13,24 @@
 /* What was read before is not read again after: somebody may be changing it. */
 #define read_once() __asm__ volatile("" ::: "memory")
 
-/* In one piece: to unmap two costs a round to all CPUs more. */
-static bool map_parts(struct segment *segment)
+static bool find_parts(struct segment *segment, struct channel *channel)
 {
-	char *whole = channel_map(segment->channel, wire_segment_at(segment->index),
-				  WIRE_SEGMENT_BYTES, PROT_READ);
+	char *whole = channel_segment(channel, segment->index);
 
 	if (!whole)
 		return false;
 	segment->shared = (void *)whole;
 	segment->tables = whole + WIRE_NODES_AT;
-	return mprotect(whole, WIRE_HEAD_BYTES, PROT_READ | PROT_WRITE) == 0;
+	return true;
 }
 
-struct segment *segment_open(const struct channel *channel, uint32_t index)
+struct segment *segment_open(struct channel *channel, uint32_t index)
 {
 	struct segment *segment = xcalloc(1, sizeof(*segment));
 
-	segment->channel = channel;
 	segment->index = index;
 	segment->pidfd = -1;
-	if (!channel_has_segment(channel, index) || !map_parts(segment) ||
+	if (!channel_has_segment(channel, index) || !find_parts(segment, channel) ||
 	    atomic_load(&segment->shared->state) == WIRE_STATE_EMPTY) {
 		segment_close(segment);
 		return NULL;
@@ -52,8 +48,6 @@ void segment_close(struct segment *segment)
 {
 	if (!segment)
 		return;
-	if (segment->shared)
-		munmap(segment->shared, WIRE_SEGMENT_BYTES);
 	if (segment->pidfd >= 0)
 		close(segment->pidfd);
 	vec_each(&segment->rings, ring) free(*ring);

@@ -45,7 +45,6 @@ struct ring_view {
 };
 
 struct segment {
-	const struct channel *channel;
 	uint32_t index;
 	int32_t pid;
 	int pidfd; /* -1: none to be had */
@@ -66,7 +65,7 @@ struct segment {
 	uint64_t end;		 /* when dead: the number that comes after its last */
 };
 
-struct segment *segment_open(const struct channel *channel, uint32_t index);
+struct segment *segment_open(struct channel *channel, uint32_t index);
 void segment_close(struct segment *segment);
 
 /* Appends rings that appeared since. */
