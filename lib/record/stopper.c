@@ -17,16 +17,15 @@
 #include "base/thread.h"
 #include "base/vec.h"
 #include "record/attached.h"
-#include "record/image_facts.h"
-#include "record/mappings.h"
+#include "record/followed.h"
 #include "record/samples.h"
-#include "record/stops/group.h"
 #include "record/stops/stops.h"
 
 enum {
 	FREQUENCY_HZ = 100,
 	FREQUENCY_MAX_HZ = 500,
 	STACK_WIDE_BYTES = 256 * 1024,
+	STRETCH_MAX = 64,
 	UNMET_PERIODS = 20,
 	LOST_NS = 50000, /* what we take to begin once we are awake */
 	SPIN_NS = 60000, /* one that runs on a CPU stops within */
@@ -35,25 +34,21 @@ enum {
 
 #define MS UINT64_C(1000000)
 #define SECOND_NS UINT64_C(1000000000)
-static const uint64_t remap_again_ns = 50 * MS, remap_latest_ns = SECOND_NS;
+static const uint64_t remap_latest_ns = SECOND_NS;
 static const uint64_t put_every_ns = SECOND_NS;
 static const uint64_t limit_every_ns = 200 * MS;
 
 struct stopper {
 	struct stopper_config config;
 	struct stops stops;
-	struct modules modules;
+	struct followed followed;
 	struct samples *samples;
-	struct processes *processes;
 	char *reason, *lowered;
 	uint32_t frequency_hz;
 	uint64_t period_ns;
 	uint64_t random;
 
-	VEC(struct group *) groups;
-	struct map by_pid; /* to struct group */
-	struct map by_tid; /* to struct group_thread */
-	uint8_t *stack;	   /* of the sample at hand */
+	uint8_t *stack; /* of the sample at hand */
 	uint64_t sampled_ns, put_ns;
 	uint64_t stretch; /* of the period, to limit_ourselves() */
 	uint64_t limited_ns, used_ns;
@@ -113,142 +108,6 @@ static void put_now_and_then(struct stopper *stopper, uint64_t now_ns)
 	put_events(stopper);
 }
 
-/* --- processes and threads --------------------------------------------------------------------*/
-
-static struct group *find_group(const struct stopper *stopper, pid_t pid)
-{
-	const uint64_t *found = map_find(&stopper->by_pid, (uint64_t)pid);
-
-	return found ? (struct group *)(uintptr_t)*found : NULL;
-}
-
-static struct group *follow(struct stopper *stopper, pid_t pid)
-{
-	struct group *group = group_new(pid);
-
-	vec_push(&stopper->groups, group);
-	map_set(&stopper->by_pid, (uint64_t)pid, (uintptr_t)group);
-	return group;
-}
-
-static void forget_thread(struct stopper *stopper, struct group_thread *thread)
-{
-	const uint64_t *found = map_find(&stopper->by_tid, (uint64_t)thread->task.tid);
-
-	if (found && *found == (uintptr_t)thread)
-		map_remove(&stopper->by_tid, (uint64_t)thread->task.tid);
-	group_remove(thread->group, thread);
-}
-
-static void tell_end(struct stopper *stopper, struct group_thread *thread)
-{
-	if (!thread->is_over)
-		processes_exit(stopper->processes, clock_now_ns(), thread->task.pid,
-			       thread->task.tid);
-	thread->is_over = true;
-}
-
-static void end_thread(struct stopper *stopper, struct group_thread *thread)
-{
-	tell_end(stopper, thread);
-	forget_thread(stopper, thread);
-}
-
-static void end_group(struct stopper *stopper, size_t index)
-{
-	struct group *group = stopper->groups.at[index];
-
-	while (group->threads.nr)
-		end_thread(stopper, *vec_last(&group->threads));
-	map_remove(&stopper->by_pid, (uint64_t)group->pid);
-	stopper->groups.at[index] = *vec_last(&stopper->groups);
-	stopper->groups.nr--;
-	group_free(group);
-}
-
-static void read_mappings(struct stopper *stopper, struct group *group, struct process *process)
-{
-	group->mapped_ns = clock_now_ns();
-	mappings_read(&process->space, group->pid, &stopper->modules);
-}
-
-/* For samples.h. */
-static bool remap(void *context, struct process *process)
-{
-	struct stopper *stopper = context;
-	struct group *group = find_group(stopper, process->pid);
-	size_t nr = process->space.nr;
-
-	if (!group || clock_now_ns() - group->fruitless_ns < remap_again_ns)
-		return false;
-	read_mappings(stopper, group, process);
-	if (process->space.nr == nr)
-		group->fruitless_ns = group->mapped_ns;
-	return true;
-}
-
-/* An exec ends all threads but one, which gets the pid as its tid. */
-static void forget_former_threads(struct stopper *stopper, const struct group_thread *but)
-{
-	struct group *group = but->group;
-
-	for (size_t i = group->threads.nr; i--;)
-		if (group->threads.at[i] != but && group->threads.at[i]->task.tid != group->pid)
-			forget_thread(stopper, group->threads.at[i]);
-	group->nr_listed = 0;
-}
-
-static void use_exec(struct stopper *stopper, const struct group_thread *thread,
-		     const struct task_look *look)
-{
-	struct group *group = thread->group;
-	uint64_t now = clock_now_ns();
-	struct image_facts facts;
-
-	group->program = look->program;
-	image_facts_read(&facts, group->pid, stopper->config.shim);
-	processes_exec(stopper->processes, now, group->pid, look->name, &facts);
-	image_facts_release(&facts);
-	forget_former_threads(stopper, thread);
-	read_mappings(stopper, group, processes_at(stopper->processes, now, group->pid));
-}
-
-static void use_look(struct stopper *stopper, struct group_thread *thread,
-		     const struct task_look *look)
-{
-	if (look->program && look->program != thread->group->program)
-		use_exec(stopper, thread, look);
-	if (!strcmp(thread->name, look->name))
-		return;
-	memcpy(thread->name, look->name, sizeof(thread->name));
-	processes_rename(stopper->processes, clock_now_ns(), thread->task.pid, thread->task.tid,
-			 look->name);
-}
-
-static void use_fork(struct stopper *stopper, const struct group_thread *parent, pid_t pid)
-{
-	if (map_find(&stopper->by_pid, (uint64_t)pid))
-		return;
-	processes_fork(stopper->processes,
-		       &(struct process_fork){ .time_ns = clock_now_ns(),
-					       .pid = pid,
-					       .tid = pid,
-					       .parent_pid = parent->task.pid,
-					       .parent_tid = parent->task.tid });
-	follow(stopper, pid)->program = parent->group->program;
-}
-
-static void look_for_children(struct stopper *stopper, const struct group_thread *thread)
-{
-	struct task_pids children = { 0 };
-
-	if (stopper->config.sampling.no_inherit)
-		return;
-	task_children(&thread->task, &children);
-	vec_each(&children, pid) use_fork(stopper, thread, *pid);
-	vec_free(&children);
-}
-
 /* --- samples ----------------------------------------------------------------------------------*/
 
 /* Of all stopped at that moment: copied while it is, walked when it goes on. */
@@ -305,13 +164,12 @@ static uint64_t charge(const struct stopper *stopper, struct group_thread *threa
  * Whether it waited for a CPU since we woke up, not before: then the kernel's tick that woke us found
  * it running, and it lost its CPU to us there.
  */
-static bool lost_its_cpu_to_us(const struct stopper *stopper, const struct group_thread *thread,
-			       const struct sight *sight)
+static bool lost_its_cpu_to_us(const struct group_thread *thread, const struct sight *sight)
 {
 	uint64_t lost_ns = sight->time_ns - (sight->use.waited_ns - thread->use.waited_ns);
 
-	return sight->use.turns == thread->use.turns + 1 && lost_ns + LOST_NS > stopper->woken_ns &&
-	       lost_ns < stopper->woken_ns + LOST_NS;
+	return sight->use.turns == thread->use.turns + 1 && lost_ns + LOST_NS > thread->asked_ns &&
+	       lost_ns < thread->asked_ns + LOST_NS;
 }
 
 /*
@@ -322,7 +180,7 @@ static bool lost_its_cpu_to_us(const struct stopper *stopper, const struct group
 static bool is_fair(const struct stopper *stopper, const struct group_thread *thread,
 		    const struct sight *sight)
 {
-	if (sight->use.turns == thread->use.turns || lost_its_cpu_to_us(stopper, thread, sight))
+	if (sight->use.turns == thread->use.turns || lost_its_cpu_to_us(thread, sight))
 		return true;
 	if (sight->use.used_ns - thread->charged_ns < UNMET_PERIODS * stopper->period_ns)
 		return false;
@@ -349,31 +207,30 @@ static void use_sight(struct stopper *stopper, struct group_thread *thread,
 			    .stack_bytes = sight->stack_bytes,
 			    .stack_cut = sight->stack_bytes == sight->asked_bytes },
 	};
-	struct process *process = processes_at(stopper->processes, sight->time_ns, pid);
+	struct process *process = processes_at(stopper->followed.processes, sight->time_ns, pid);
 	uint64_t weight;
 
 	if (sight->use.used_ns <= thread->charged_ns || !is_fair(stopper, thread, sight))
 		return;
 	if (sight->time_ns - thread->group->mapped_ns > remap_latest_ns)
-		read_mappings(stopper, thread->group, process);
+		followed_map(&stopper->followed, thread->group, process);
 	weight = charge(stopper, thread, sight->use.used_ns);
 	stopper->sampled_ns += weight;
 	samples_add(stopper->samples, process,
-		    processes_thread(stopper->processes, process, tid, sight->time_ns), &decoded, 0,
-		    weight);
+		    processes_thread(stopper->followed.processes, process, tid, sight->time_ns),
+		    &decoded, 0, weight);
 }
 
 static void take(struct stopper *stopper, const struct stop *stop)
 {
-	const uint64_t *found = map_find(&stopper->by_tid, (uint64_t)stop->tid);
-	struct group_thread *thread = found ? (struct group_thread *)(uintptr_t)*found : NULL;
+	struct group_thread *thread = followed_thread(&stopper->followed, stop->tid);
 	struct sight sight = { 0 };
 	bool seen = thread && see(stopper, stop, thread, &sight);
 
 	stops_let_go(&stopper->stops, stop);
 	if (!seen)
 		return;
-	use_look(stopper, thread, &sight.look);
+	followed_use_look(&stopper->followed, thread, &sight.look);
 	use_sight(stopper, thread, &sight);
 }
 
@@ -393,21 +250,23 @@ static void tell_refused(const struct stopper *stopper, const struct group_threa
 }
 
 /* One on a CPU stops within some microseconds; one that waits for a CPU when it gets one. */
-static void ask(struct stopper *stopper, const struct group_thread *thread)
+static void ask(struct stopper *stopper, struct group_thread *thread)
 {
+	const pid_t tid = thread->task.tid;
 	struct stop stop;
-	int ret = stops_ask(&stopper->stops, thread->task.tid);
+	int ret = stops_ask(&stopper->stops, tid);
 	uint64_t until_ns;
 
 	if (ret == -EPERM)
 		tell_refused(stopper, thread);
 	if (ret < 0)
 		return;
+	thread->asked_ns = stopper->woken_ns;
 	until_ns = clock_now_ns() + SPIN_NS;
 	do {
 		if (stops_next(&stopper->stops, &stop)) {
 			take(stopper, &stop);
-			if (stop.tid == thread->task.tid)
+			if (stop.tid == tid)
 				return;
 		}
 	} while (clock_now_ns() < until_ns);
@@ -432,51 +291,6 @@ static uint64_t pause_ns(struct stopper *stopper)
 
 /* --- a look at all ----------------------------------------------------------------------------*/
 
-/* True: it has run since it was last looked at, and might do so right now. */
-static bool look_at_thread(struct stopper *stopper, struct group_thread *thread)
-{
-	struct task_look look;
-	struct task_use use;
-
-	if (task_used(&thread->task, &use) < 0) {
-		end_thread(stopper, thread);
-		return false;
-	}
-	if (use.used_ns == thread->use.used_ns && use.turns == thread->use.turns)
-		return false;
-	thread->use = use;
-	if (task_look(&thread->task, &look) < 0) {
-		end_thread(stopper, thread);
-		return false;
-	}
-	if (look.state == 'Z' || look.state == 'X') {
-		tell_end(stopper, thread);
-		return false;
-	}
-	use_look(stopper, thread, &look);
-	look_for_children(stopper, thread);
-	return look.state == 'R';
-}
-
-static void list_threads(struct stopper *stopper, struct group *group)
-{
-	size_t nr = group->threads.nr;
-
-	group_list(group);
-	for (; nr < group->threads.nr; nr++) {
-		struct group_thread *thread = group->threads.at[nr];
-
-		map_set(&stopper->by_tid, (uint64_t)thread->task.tid, (uintptr_t)thread);
-	}
-}
-
-static struct group_thread *find_thread(const struct stopper *stopper, pid_t tid)
-{
-	const uint64_t *found = map_find(&stopper->by_tid, (uint64_t)tid);
-
-	return found ? (struct group_thread *)(uintptr_t)*found : NULL;
-}
-
 /* Returns one of those that run, any of them as likely as another; 0: none does. */
 static pid_t look_at_threads(struct stopper *stopper, struct group *group)
 {
@@ -487,7 +301,8 @@ static pid_t look_at_threads(struct stopper *stopper, struct group *group)
 		struct group_thread *thread = i < group->threads.nr ? group->threads.at[i] : NULL;
 		pid_t tid = thread ? thread->task.tid : 0;
 
-		if (thread && look_at_thread(stopper, thread) && !(next_random(stopper) % ++nr))
+		if (thread && followed_look(&stopper->followed, thread) &&
+		    !(next_random(stopper) % ++nr))
 			chosen = tid;
 	}
 	return chosen;
@@ -496,21 +311,32 @@ static pid_t look_at_threads(struct stopper *stopper, struct group *group)
 /* Looking at others may have taken long, or ended it. */
 static void sample_thread(struct stopper *stopper, pid_t tid)
 {
-	struct group_thread *thread = find_thread(stopper, tid);
+	struct group_thread *thread = followed_thread(&stopper->followed, tid);
 
-	if (thread && task_used(&thread->task, &thread->use) >= 0)
-		ask(stopper, thread);
+	if (!thread || task_used(&thread->task, &thread->use) < 0)
+		return;
+	ask(stopper, thread);
+}
+
+/* During the delay. */
+static void charge_nobody(const struct group *group)
+{
+	vec_each(&group->threads, thread)
+	{
+		(*thread)->charged_ns = (*thread)->use.used_ns;
+		(*thread)->is_new = false;
+	}
 }
 
 static void look_at_group(struct stopper *stopper, size_t index, bool only_if_fired)
 {
-	struct group *group = stopper->groups.at[index];
+	struct group *group = stopper->followed.groups.at[index];
 	enum group_state state = group_look(group);
 	bool shall_sample;
 	pid_t chosen;
 
 	if (state == GROUP_ENDED) {
-		end_group(stopper, index);
+		followed_end(&stopper->followed, index);
 		return;
 	}
 	if (state == GROUP_IDLE)
@@ -518,8 +344,10 @@ static void look_at_group(struct stopper *stopper, size_t index, bool only_if_fi
 	shall_sample = stopper->is_sampling && group_has_fired(group);
 	if (only_if_fired && !shall_sample)
 		return;
-	list_threads(stopper, group);
+	followed_list(&stopper->followed, group);
 	chosen = look_at_threads(stopper, group);
+	if (!stopper->is_sampling)
+		charge_nobody(group);
 	if (!shall_sample)
 		return;
 	sample_thread(stopper, chosen);
@@ -530,7 +358,7 @@ static void look_at_group(struct stopper *stopper, size_t index, bool only_if_fi
 static void look_at_all(struct stopper *stopper, bool only_if_fired)
 {
 	stopper->woken_ns = clock_now_ns();
-	for (size_t i = 0; i < stopper->groups.nr; i++)
+	for (size_t i = 0; i < stopper->followed.groups.nr; i++)
 		look_at_group(stopper, i, only_if_fired);
 }
 
@@ -556,7 +384,7 @@ static void limit_ourselves(struct stopper *stopper, uint64_t now_ns)
 	if (now_ns - stopper->limited_ns < limit_every_ns)
 		return;
 	if ((used_ns - stopper->used_ns) * OWN_SHARE > now_ns - stopper->limited_ns)
-		stopper->stretch *= 2;
+		stopper->stretch *= stopper->stretch < STRETCH_MAX ? 2 : 1;
 	else if (stopper->stretch > 1)
 		stopper->stretch /= 2;
 	stopper->limited_ns = now_ns;
@@ -576,7 +404,7 @@ static void *stopper_thread(void *context)
 {
 	struct stopper *stopper = context;
 	struct error error = ERROR_INIT;
-	pid_t child = stopper->config.attach ? 0 : stopper->groups.at[0]->pid;
+	pid_t child = stopper->config.attach ? 0 : stopper->followed.groups.at[0]->pid;
 
 	leave_its_cpu();
 	if (stops_open(&stopper->stops, child, &error) < 0)
@@ -645,6 +473,15 @@ static int probe(const struct stopper *stopper, pid_t pid, struct error *err)
 	const struct attach *attach = stopper->config.attach;
 	int ret = 0;
 
+	if (!task_use_is_told())
+		return error_set(err, ERR_UNSUPPORTED,
+				 "this kernel does not tell the CPU time of threads "
+				 "(CONFIG_SCHED_INFO)");
+	if (!task_children_are_told())
+		aggregate_quality(stopper->config.aggregate, PROFILE_LOST,
+				  "processes that the program starts: this kernel does not tell of "
+				  "them (CONFIG_PROC_CHILDREN)",
+				  1);
 	if (!attach)
 		return stops_probe(pid, err);
 	for (size_t i = 0; i < attach->nr && ret >= 0; i++)
@@ -661,10 +498,13 @@ int stopper_open(struct stopper **result, const struct stopper_config *config, p
 	stopper->config = *config;
 	stopper->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	stopper->stack = xmalloc(STACK_WIDE_BYTES);
+	stopper->followed.shim = config->shim;
+	stopper->followed.is_attached = config->attach;
+	stopper->followed.no_inherit = config->sampling.no_inherit;
 	set_rate(stopper);
 	stopper->reason = reason_text(config);
 	if (!config->attach)
-		follow(stopper, pid);
+		followed_add(&stopper->followed, pid);
 	ret = stopper->wake_fd < 0 ? error_errno(err, errno, "make an eventfd")
 				   : probe(stopper, pid, err);
 	if (ret < 0) {
@@ -680,11 +520,7 @@ void stopper_close(struct stopper *stopper)
 	if (!stopper)
 		return;
 	samples_free(stopper->samples);
-	vec_each(&stopper->groups, group) group_free(*group);
-	vec_free(&stopper->groups);
-	map_release(&stopper->by_pid);
-	map_release(&stopper->by_tid);
-	modules_release(&stopper->modules);
+	followed_release(&stopper->followed);
 	if (stopper->wake_fd >= 0)
 		close(stopper->wake_fd);
 	free(stopper->stack);
@@ -693,44 +529,11 @@ void stopper_close(struct stopper *stopper)
 	free(stopper);
 }
 
-static void ignore_children(struct stopper *stopper, const struct group_thread *thread)
-{
-	struct task_pids children = { 0 };
-
-	task_children(&thread->task, &children);
-	vec_each(&children, pid) map_add(&stopper->by_pid, (uint64_t)*pid, NULL);
-	vec_free(&children);
-}
-
-/* What they have used and started so far is not the recording's. */
-static void begin_with(struct stopper *stopper, struct group *group)
-{
-	const bool is_attached = stopper->config.attach;
-	struct task_look look;
-
-	group_look(group);
-	list_threads(stopper, group);
-	vec_each(&group->threads, at)
-	{
-		struct group_thread *thread = *at;
-
-		task_used(&thread->task, &thread->use);
-		thread->charged_ns = thread->use.used_ns;
-		thread->is_new = !is_attached;
-		/* That of a program which is still to be executed is none of them. */
-		if (!is_attached)
-			continue;
-		ignore_children(stopper, thread);
-		if (task_look(&thread->task, &look) >= 0)
-			group->program = look.program;
-	}
-}
-
 void stopper_start(struct stopper *stopper, struct processes *processes, int64_t start_ns)
 {
 	const struct stopper_config *config = &stopper->config;
 
-	stopper->processes = processes;
+	stopper->followed.processes = processes;
 	stopper->random = (uint64_t)start_ns | 1;
 	stopper->stretch = 1;
 	stopper->limited_ns = (uint64_t)start_ns;
@@ -740,14 +543,15 @@ void stopper_start(struct stopper *stopper, struct processes *processes, int64_t
 		.stack_bytes = config->sampling.stack_bytes,
 		.shim = config->shim,
 		.start_ns = start_ns,
-		.remap = remap,
-		.context = stopper,
+		.remap = followed_remap,
+		.context = &stopper->followed,
 	});
 	for (size_t i = 0; config->attach && i < config->attach->nr; i++)
-		follow(stopper, config->attach->at[i].pid);
-	vec_each(&stopper->groups, group) begin_with(stopper, *group);
+		followed_add(&stopper->followed, config->attach->at[i].pid);
+	vec_each(&stopper->followed.groups, group) followed_begin(&stopper->followed, *group);
 	if (config->attach)
-		attached_tell(config->attach, &stopper->modules, processes, (uint64_t)start_ns);
+		attached_tell(config->attach, &stopper->followed.modules, processes,
+			      (uint64_t)start_ns);
 	atomic_store(&stopper->is_sampling, !config->sampling.delayed);
 	put_events(stopper);
 }

@@ -26,12 +26,11 @@
  *				ptrace			a timer for each thread, by the shim
  *	the program's CPU	50 us (perf: 40-55)	0-30 us
  *	the recorder's CPU	45-110 us		-
- *	broken off with EINTR	0 of 60,000 waits;	not measured: whatever sleeps and has
- *				7 % of recv() with a	no SA_RESTART, and cannot be taken back
- *				timeout before these
- *				were taken back
+ *	waits broken off, by	0 of 60,000 (7 % of	0 of 12,000
+ *	EINTR			recv() with a timeout,
+ *				if not taken back)
  *	takes from the program	nothing			a signal number, room on every stack
- *	does not reach		traced, set-user-ID	static, set-user-ID, -p, own SIGPROF
+ *	does not reach		traced, set-user-ID	static, set-user-ID, -p, blocked signals
  *
  * At 100 samples a second of CPU time that is half a percent of the program and up to one of the
  * recorder.  By the clock on the wall instead of the program's own, with other programs on all CPUs,

@@ -40,7 +40,7 @@ def lost(profile):
 
 @pytest.mark.parametrize("error", [1, 38])
 def test_shares_are_right_and_the_event_has_a_name_of_its_own(record_stops, programs, error):
-    profile = record_stops(programs / "burn", 2000, status=3, error=error)
+    profile = record_stops(programs / "burn", 1500, status=3, error=error)
     report = profile.report()
     cpu, functions = report["cpu"], functions_of(report)
     assert cpu["event"] == "cpu-time" and cpu["unit"] == "ns"
@@ -52,8 +52,8 @@ def test_shares_are_right_and_the_event_has_a_name_of_its_own(record_stops, prog
     assert functions["seventy"]["self"] == pytest.approx(0.7, abs=0.2)
     assert functions["thirty"]["self"] == pytest.approx(0.3, abs=0.2)
     assert functions["main"]["total"] > 0.9
-    assert cpu["counters"]["cpu-time"]["value"] == pytest.approx(2e9, rel=0.2)
-    assert cpu["counters"]["task-clock"]["value"] == pytest.approx(2e9, rel=0.1)
+    assert cpu["counters"]["cpu-time"]["value"] == pytest.approx(1.5e9, rel=0.2)
+    assert cpu["counters"]["task-clock"]["value"] == pytest.approx(1.5e9, rel=0.1)
 
 
 def test_an_ordinary_user_needs_no_right(record_stops, nobody, programs):
@@ -115,7 +115,7 @@ def test_threads_have_the_time_that_they_used(record_stops, programs):
 
 
 def test_threads_that_come_and_go_are_met(record_stops, programs):
-    report = record_stops(programs / "relay", 2, 3000).report()
+    report = record_stops(programs / "relay", 2, 2000).report()
     assert functions_of(report)["compute"]["total"] > 0.5
 
 
@@ -186,7 +186,7 @@ def test_queued_signals_and_timers_arrive_as_sent(record_stops, programs):
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="only x86-64 lets a tracer take an interruption back")
 def test_no_system_call_is_broken_off(record_stops, programs):
-    profile = record_stops(programs / "unbroken", 3000, status=None)
+    profile = record_stops(programs / "unbroken", 2000, status=None)
     assert " 0 early" in profile.stdout
     assert re.findall(r"^.*: [1-9]\d* of .*$", profile.stdout, re.MULTILINE) == []
 

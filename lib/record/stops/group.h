@@ -30,6 +30,7 @@ struct group_thread {
 	struct group *group;
 	char name[64];	     /* as it was last seen; "": not yet */
 	struct task_use use; /* at the last look */
+	uint64_t asked_ns;   /* when we woke up to stop it */
 	uint64_t charged_ns; /* of which so much was charged to samples */
 	bool is_over;	     /* it has ended, and waits for its parent or the other threads */
 	bool is_new;	     /* it has not been charged anything yet, and started while we looked */

@@ -68,7 +68,8 @@ int task_used(const struct task *task, struct task_use *use)
 	return 0;
 }
 
-/* startcode, endcode, startstack: with addresses chosen at random, of this exec alone. */
+/* startcode, endcode, startstack: with addresses chosen at random, of this exec alone.  The first is 0
+ * while the kernel is still at it. */
 static uint64_t program_of(const char *fields)
 {
 	uint64_t start, end, stack;
@@ -80,7 +81,7 @@ static uint64_t program_of(const char *fields)
 			fields++;
 	}
 	if (!fields ||
-	    sscanf(fields, "%" SCNu64 " %" SCNu64 " %" SCNu64, &start, &end, &stack) != 3)
+	    sscanf(fields, "%" SCNu64 " %" SCNu64 " %" SCNu64, &start, &end, &stack) != 3 || !start)
 		return 0;
 	return map_hash(start + map_hash(end + map_hash(stack)));
 }
@@ -102,6 +103,28 @@ int task_look(const struct task *task, struct task_look *look)
 	look->state = end[2];
 	look->program = program_of(end + 2);
 	return 0;
+}
+
+bool task_use_is_told(void)
+{
+	struct task_use use = { 0 };
+	struct task self;
+
+	if (task_open(&self, getpid(), getpid()) < 0)
+		return false;
+	task_used(&self, &use);
+	task_close(&self);
+	return use.turns;
+}
+
+bool task_children_are_told(void)
+{
+	const struct task self = { .pid = getpid(), .tid = getpid() };
+	int fd = open_file(&self, "children");
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 pid_t task_tracer(const struct task *task)

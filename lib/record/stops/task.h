@@ -25,7 +25,7 @@ struct task {
 struct task_look {
 	char name[64];	  /* comm */
 	char state;	  /* 'R': runs, or waits for a CPU only */
-	uint64_t program; /* another number after an exec: where the kernel laid it out */
+	uint64_t program; /* another number after an exec, by where things are; 0: not known */
 };
 
 /* -errno. */
@@ -47,6 +47,10 @@ int task_look(const struct task *task, struct task_look *look);
 
 /* Who traces it; 0: nobody, or it has ended. */
 pid_t task_tracer(const struct task *task);
+
+/* Whether this kernel tells of CPU time and of children. */
+bool task_use_is_told(void);
+bool task_children_are_told(void);
 
 struct task_pids {
 	pid_t *at;
