@@ -440,7 +440,10 @@ static __attribute__((noinline)) uint32_t walk_deep(struct walk *walk, struct un
 
 uint32_t walk_stack(struct walk *walk, uint64_t pc, uint64_t sp, uint64_t fp)
 {
-	struct unwind_frame start = { .pc = pc, .sp = sp, .fp = fp };
+	/* Where a hook's frame ends is not known to it, but where calls push the return address. */
+	struct unwind_frame start = {
+		.pc = pc, .sp = sp, .fp = fp, .sp_lost = !ARCH_RETURN_IS_PUSHED
+	};
 
 	forget_if_changed(walk);
 	stack_enter(&walk->stack, sp);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Counts made-up words: hash maps and strings, some time in one function.
+// rust_words [NR]: counts NR (2,000,000) made-up words: hash maps and strings, some time in one function.
 use std::collections::HashMap;
 
 #[inline(never)]
@@ -14,7 +14,8 @@ fn count(rounds: u64) -> HashMap<String, u64> {
 }
 
 fn main() {
-    let words = count(2_000_000);
+    let nr = std::env::args().nth(1).and_then(|nr| nr.parse().ok());
+    let words = count(nr.unwrap_or(2_000_000));
     let mut most: Vec<_> = words.iter().collect();
     most.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
     for (word, times) in most.iter().take(3) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "record/stacks/stacks.h"
+#include "registers.h"
 
 /* Samples of this very process, as perf would deliver them. */
 
@@ -113,8 +114,7 @@ __attribute__((noinline)) static void sample(void)
 	extern void *__libc_stack_end;
 
 	nr_glibc = backtrace(glibc_pcs, 1024);
-	__asm__ volatile("lea 0(%%rip), %0; mov %%rsp, %1; mov %%rbp, %2"
-			 : "=r"(registers.pc), "=r"(registers.sp), "=r"(registers.fp));
+	REGISTERS_HERE(registers.pc, registers.sp, registers.fp);
 	copy_start = registers.sp;
 	copy_whole = (uint64_t)__libc_stack_end - registers.sp;
 	size_t size = copy_whole < copy_size ? copy_whole : copy_size;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#if defined(__x86_64__)
+
 #include <alloca.h>
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -481,3 +483,5 @@ Test(stacks_step, assembly_in_libcrypto)
 	*(void **)&crypto.encrypt = dlsym(library, "AES_encrypt");
 	step(call_crypto, 2000, 0);
 }
+
+#endif

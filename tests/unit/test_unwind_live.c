@@ -8,6 +8,7 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include "registers.h"
 #include "unwind/cache.h"
 #include "unwind/cfi.h"
 #include "unwind/step.h"
@@ -67,8 +68,7 @@ __attribute__((noinline)) static void walk_both(struct pcs *ours, struct pcs *gl
 {
 	struct unwind_frame frame = { .exact = true };
 
-	__asm__ volatile("lea 0(%%rip), %0; mov %%rsp, %1; mov %%rbp, %2"
-			 : "=r"(frame.pc), "=r"(frame.sp), "=r"(frame.fp));
+	REGISTERS_HERE(frame.pc, frame.sp, frame.fp);
 	walk(frame, ours);
 	glibc->nr = backtrace(glibc->at, FRAMES_MAX);
 	/* The innermost frame is this function, at two places; a sanitizer adds its own. */
