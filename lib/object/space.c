@@ -3,22 +3,13 @@
 
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 
 /* The first mapping that ends above the address. */
 static size_t first_ending_above(const struct space *space, uint64_t address)
 {
-	size_t low = 0, high = space->nr;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (space->at[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_count(space->nr, i, space->at[i].end <= address);
 }
 
 static void insert(struct space *space, size_t at, struct mapping mapping)

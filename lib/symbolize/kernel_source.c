@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/proc_file.h"
+#include "base/search.h"
 #include "symbolize/source.h"
 
 /* kallsyms has no sizes: a function ends where the next symbol starts, but not later than this. */
@@ -38,17 +39,7 @@ struct kernel {
 /* The first of the addresses that is not below this one. */
 static size_t first_from(const struct kernel *kernel, uint64_t address)
 {
-	size_t low = 0, high = kernel->nr;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (kernel->addresses[middle]->value < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_count(kernel->nr, i, kernel->addresses[i]->value < address);
 }
 
 static void set_name(struct kernel_symbol *symbol, const char *name)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/search.h"
 #include "object/elf_section.h"
 
 enum {
@@ -217,17 +218,9 @@ void plt_read(struct plt *plt, Elf *elf, const struct symtab *symtab)
 
 const struct plt_entry *plt_find(const struct plt *plt, uint64_t address)
 {
-	size_t low = 0, high = plt->at.nr;
+	size_t nr = search_count(plt->at.nr, i, plt->at.at[i].start <= address);
+	const struct plt_entry *entry = nr ? &plt->at.at[nr - 1] : NULL;
 
-	while (low < high) { /* the number of entries that start at or below the address */
-		size_t middle = low + (high - low) / 2;
-
-		if (plt->at.at[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	const struct plt_entry *entry = low ? &plt->at.at[low - 1] : NULL;
 	return entry && address < entry->end && entry->name ? entry : NULL;
 }
 

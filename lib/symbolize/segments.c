@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/segments.h"
 
+#include "base/search.h"
+
 void segments_add(struct segments *segments, uint64_t start, uint64_t end, uint32_t value)
 {
 	struct segment_range range = {
@@ -74,17 +76,7 @@ void segments_build(struct segments *segments)
 /* The number of pieces that start at or below the address. */
 static size_t nr_started(const struct segments *segments, uint64_t address)
 {
-	size_t low = 0, high = segments->at.nr;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (segments->at.at[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return search_count(segments->at.nr, i, segments->at.at[i].start <= address);
 }
 
 uint32_t segments_find(const struct segments *segments, uint64_t address)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/search.h"
+
 enum { RANK_SPELLING = 24 }; /* bits of a rank that only say how long the name is */
 
 /* The section that a symbol is in, if the code in it is the file's own. */
@@ -186,17 +188,8 @@ static bool is_called(const struct symbol *symbol, const char *name)
 
 const struct symbol *symtab_at(const struct symtab *tab, uint64_t start, const char *preferred)
 {
-	size_t low = 0, high = tab->at.nr;
-
-	while (low < high) { /* the number of symbols at or below start */
-		size_t middle = low + (high - low) / 2;
-
-		if (tab->at.at[middle].start <= start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	const struct symbol *best = low ? &tab->at.at[low - 1] : NULL;
+	size_t nr = search_count(tab->at.nr, i, tab->at.at[i].start <= start);
+	const struct symbol *best = nr ? &tab->at.at[nr - 1] : NULL;
 
 	if (!best || best->start != start)
 		return NULL;

@@ -3,6 +3,7 @@
 
 #include <dwarf.h>
 
+#include "base/search.h"
 #include "symbolize/die.h"
 #include "symbolize/walk.h"
 
@@ -159,17 +160,9 @@ static uint64_t address_of(const struct unit *unit, size_t i)
 /* The last row at or below the address, or NULL: libdw sorts them. */
 static Dwarf_Line *find_row(const struct unit *unit, uint64_t address)
 {
-	size_t low = 0, high = unit->nr_lines;
+	size_t nr = search_count(unit->nr_lines, i, address_of(unit, i) <= address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (address_of(unit, middle) <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? dwarf_onesrcline(unit->lines, low - 1) : NULL;
+	return nr ? dwarf_onesrcline(unit->lines, nr - 1) : NULL;
 }
 
 bool unit_line(const struct unit *unit, uint64_t address, const char **file, uint32_t *line)

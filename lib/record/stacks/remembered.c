@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/search.h"
 
 struct remembered_thread *remembered_of(struct remembered *remembered, uint64_t key)
 {
@@ -38,17 +39,10 @@ struct remembered_stack *remembered_place(struct remembered_thread *thread, bool
 /* Of frames the root first, sp falls. */
 ptrdiff_t remembered_find(const struct remembered_stack *stack, uint64_t sp)
 {
-	size_t low = 0, high = stack->frames.nr;
+	const struct walked_vec *frames = &stack->frames;
+	size_t nr = search_count(frames->nr, i, frames->at[i].sp > sp);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (stack->frames.at[middle].sp > sp)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < stack->frames.nr && stack->frames.at[low].sp == sp ? (ptrdiff_t)low : -1;
+	return nr < frames->nr && frames->at[nr].sp == sp ? (ptrdiff_t)nr : -1;
 }
 
 static bool is_same(const struct walked *one, const struct walked *other)
