@@ -8,13 +8,7 @@
 #include <criterion/new/assert.h>
 
 #include "base/text.h"
-
-#define same(made, expected)                           \
-	do {                                           \
-		char *made_ = (made);                  \
-		cr_expect(eq(str, made_, (expected))); \
-		free(made_);                           \
-	} while (0)
+#include "same_text.h"
 
 Test(report_names, what_fits_stays_as_it_is)
 {

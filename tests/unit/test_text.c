@@ -8,13 +8,7 @@
 
 #include "base/command.h"
 #include "base/strbuf.h"
-
-#define same(made, expected)                           \
-	do {                                           \
-		char *made_ = (made);                  \
-		cr_expect(eq(str, made_, (expected))); \
-		free(made_);                           \
-	} while (0)
+#include "same_text.h"
 
 Test(text, what_is_not_utf8_becomes_the_replacement_character)
 {
