@@ -30,11 +30,8 @@ static void grow(struct map *map)
 	*map = bigger;
 }
 
-uint64_t *map_find(const struct map *map, uint64_t key)
+uint64_t *map_find_further(const struct map *map, uint64_t key)
 {
-	if (!map->nr)
-		return NULL;
-
 	struct map_entry *entry = &map->at[slot_of(map, key)];
 
 	return entry->used ? &entry->value : NULL;

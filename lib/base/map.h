@@ -28,7 +28,8 @@ struct map {
 };
 
 void map_release(struct map *map);
-uint64_t *map_find(const struct map *map, uint64_t key);
+/* Where it is not first in its place. */
+uint64_t *map_find_further(const struct map *map, uint64_t key);
 /* The value's place; a new one is 0 and *added (may be NULL) says so. */
 uint64_t *map_add(struct map *map, uint64_t key, bool *added);
 void map_set(struct map *map, uint64_t key, uint64_t value);
@@ -48,6 +49,18 @@ static inline uint64_t map_hash(uint64_t x)
 	x ^= x >> 32;
 	x *= UINT64_C(0xd6e8feb86659fd93);
 	return x ^ (x >> 32);
+}
+
+static inline uint64_t *map_find(const struct map *map, uint64_t key)
+{
+	if (!map->room)
+		return NULL;
+
+	struct map_entry *entry = &map->at[map_hash(key) & (map->room - 1)];
+
+	if (entry->used && entry->key == key)
+		return &entry->value;
+	return map_find_further(map, key);
 }
 
 #define map_each(map, entry)                                                                \

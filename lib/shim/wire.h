@@ -460,14 +460,11 @@ static inline uint64_t wire_slot_sequence(const struct wire_slot *slot, uint8_t 
 	return slot->sequence >> 16;
 }
 
-/* Reads the event; false if the slot is of another lap, that is, nothing has come yet. */
-static inline bool wire_slot_get(const struct wire_slot *slot, uint8_t lap,
-				 struct wire_event *event)
+/* Reads the event that wire_slot_sequence() found. */
+static inline void wire_slot_read(const struct wire_slot *slot, struct wire_event *event)
 {
-	uint64_t commit = atomic_load_explicit(&slot->commit, memory_order_acquire);
+	uint64_t commit = atomic_load_explicit(&slot->commit, memory_order_relaxed);
 
-	if ((uint8_t)commit != lap)
-		return false;
 	event->address = commit >> 16;
 	event->op = (uint8_t)(commit >> 8);
 	event->size = slot->what >> 16;
@@ -476,6 +473,15 @@ static inline bool wire_slot_get(const struct wire_slot *slot, uint8_t lap,
 	event->sequence = slot->sequence >> 16;
 	event->clock = ((slot->sequence & 0xffff) << 32 | slot->clock) << WIRE_CLOCK_SHIFT;
 	event->stack = slot->stack;
+}
+
+/* Reads the event; false if the slot is of another lap, that is, nothing has come yet. */
+static inline bool wire_slot_get(const struct wire_slot *slot, uint8_t lap,
+				 struct wire_event *event)
+{
+	if ((uint8_t)atomic_load_explicit(&slot->commit, memory_order_acquire) != lap)
+		return false;
+	wire_slot_read(slot, event);
 	return true;
 }
 

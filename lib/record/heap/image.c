@@ -123,10 +123,11 @@ static uint32_t sized_site(struct image *image, uint32_t node, unsigned int func
 	return (uint32_t)*site;
 }
 
-uint32_t image_site(struct image *image, uint32_t node, unsigned int function, uint64_t size)
+uint32_t image_site_further(struct image *image, uint32_t node, unsigned int function,
+			    uint64_t size)
 {
 	bool added, is_sample = image->mode == WIRE_MODE_SAMPLE;
-	uint64_t *site = map_add(&image->site_of, (uint64_t)node << 8 | (function & 0xff), &added);
+	uint64_t *site = map_add(&image->site_of, image_site_key(node, function), &added);
 
 	if (added)
 		*site = is_sample ? image->site_of.nr : new_site(image, node, function);

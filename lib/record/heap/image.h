@@ -74,8 +74,25 @@ struct image {
 struct image *image_new(struct heap_model *model, struct segment *segment);
 void image_free(struct image *image);
 
+/* The same, where blocks of each size have a site or the site may be new. */
+uint32_t image_site_further(struct image *image, uint32_t node, unsigned int function,
+			    uint64_t size);
+
+static inline uint64_t image_site_key(uint32_t node, unsigned int function)
+{
+	return (uint64_t)node << 8 | (function & 0xff);
+}
+
 /* function: enum wire_function, unchecked.  In a sample, blocks of each size have a site. */
-uint32_t image_site(struct image *image, uint32_t node, unsigned int function, uint64_t size);
+static inline uint32_t image_site(struct image *image, uint32_t node, unsigned int function,
+				  uint64_t size)
+{
+	const uint64_t *site = image->mode == WIRE_MODE_SAMPLE
+				       ? NULL
+				       : map_find(&image->site_of, image_site_key(node, function));
+
+	return site ? (uint32_t)*site : image_site_further(image, node, function, size);
+}
 
 /* The stacks of at most nr sites; true: there are more. */
 bool image_resolve(struct image *image, struct frames *frames, size_t nr);

@@ -87,64 +87,57 @@ static enum heap_op end_of_realloc(const struct wire_event *event)
 	}
 }
 
-/* False if that is no event of a block. */
-static bool convert(struct ring_view *ring, const struct wire_event *event, struct heap_event *to)
+/* Of an event of a block. */
+static inline enum heap_op heap_op_of(const struct wire_event *event)
 {
-	switch (event->op) {
-	case WIRE_ALLOC:
-		to->op = HEAP_ALLOC;
-		break;
-	case WIRE_FREE:
-		to->op = HEAP_FREE;
-		break;
-	case WIRE_REALLOC_BEGIN:
-		to->op = HEAP_REALLOC_BEGIN;
-		break;
-	case WIRE_REALLOC_END:
-		to->op = end_of_realloc(event);
-		break;
-	default:
-		return false;
-	}
-	if (to->op == HEAP_ALLOC || to->op == HEAP_REALLOC_DONE || to->op == HEAP_REALLOC_CAME)
-		to->site = image_site(image_of(ring), event->stack, event->function, event->size);
-	return event->address || to->op == HEAP_REALLOC_FAILED || to->op == HEAP_REALLOC_FREED;
+	if (event->op == WIRE_ALLOC)
+		return HEAP_ALLOC;
+	if (event->op == WIRE_FREE)
+		return HEAP_FREE;
+	return event->op == WIRE_REALLOC_BEGIN ? HEAP_REALLOC_BEGIN : end_of_realloc(event);
+}
+
+static inline bool has_site(enum heap_op op)
+{
+	return op == HEAP_ALLOC || op == HEAP_REALLOC_DONE || op == HEAP_REALLOC_CAME;
+}
+
+static inline void add_to_batch(struct intake *intake, const struct ring_view *ring,
+				enum heap_op op, const struct wire_event *event)
+{
+	struct heap_event *to = &intake->batch[intake->nr_batch];
+
+	to->address = event->address;
+	to->size = event->size;
+	to->time_ns = time_of(intake, event->clock);
+	to->site = has_site(op)
+			   ? image_site(image_of(ring), event->stack, event->function, event->size)
+			   : 0;
+	to->lane = ring->lane & 0xffffff;
+	to->op = op & 0xff;
+	if (++intake->nr_batch == INTAKE_BATCH)
+		flush(intake);
 }
 
 /* Of a sample: since the last event the thread did what is none. */
-static bool is_behind_others(const struct intake *intake, const struct wire_event *event)
+static inline bool is_behind_others(const struct intake *intake, const struct wire_event *event)
 {
 	return intake->mode == WIRE_MODE_SAMPLE &&
 	       (event->op == WIRE_REALLOC_BEGIN ||
 		(event->op == WIRE_FREE && event->result != WIRE_RESULT_DONE));
 }
 
-static void add_to_batch(struct intake *intake)
+static inline void take_heap_event(struct intake *intake, struct ring_view *ring,
+				   const struct wire_event *event)
 {
-	if (++intake->nr_batch == INTAKE_BATCH)
-		flush(intake);
-}
+	enum heap_op op = heap_op_of(event);
 
-static void take_heap_event(struct intake *intake, struct ring_view *ring,
-			    const struct wire_event *event)
-{
-	struct heap_event *to;
-
-	if (is_behind_others(intake, event)) {
-		intake->batch[intake->nr_batch] = (struct heap_event){ .address = event->address,
-								       .op = HEAP_OTHERS,
-								       .lane = ring->lane };
-		add_to_batch(intake);
-	}
-	to = &intake->batch[intake->nr_batch];
-	*to = (struct heap_event){ .address = event->address,
-				   .size = event->size,
-				   .time_ns = time_of(intake, event->clock),
-				   .lane = ring->lane };
-	if (!convert(ring, event, to))
-		ring->damaged++;
+	if (__builtin_expect(is_behind_others(intake, event), 0))
+		add_to_batch(intake, ring, HEAP_OTHERS, event);
+	if (event->address || op == HEAP_REALLOC_FAILED || op == HEAP_REALLOC_FREED)
+		add_to_batch(intake, ring, op, event);
 	else
-		add_to_batch(intake);
+		ring->damaged++;
 }
 
 /* The ring is of this thread from here on. */
@@ -191,7 +184,8 @@ static void take_ending(struct intake *intake, const struct wire_event *event)
 							 ticks_ns(&intake->ticks, event->clock) });
 }
 
-static void note_order(struct intake *intake, const struct ring_view *ring, uint64_t sequence)
+static inline void note_order(struct intake *intake, const struct ring_view *ring,
+			      uint64_t sequence)
 {
 	if (sequence > intake->applied && intake->patience != IGNORE_NUMBERS)
 		intake->applied = sequence;
@@ -199,28 +193,43 @@ static void note_order(struct intake *intake, const struct ring_view *ring, uint
 		heap_model_late(intake->model, image_of(ring)->id, 1);
 }
 
-static void take(struct intake *intake, struct ring_view *ring)
+static __attribute__((noinline)) void
+take_other_event(struct intake *intake, struct ring_view *ring, struct wire_event event)
+{
+	switch (event.op) {
+	case WIRE_THREAD:
+		take_thread(intake, ring, &event);
+		break;
+	case WIRE_FORK:
+		take_fork(intake, ring, event.sequence);
+		break;
+	case WIRE_END:
+		take_ending(intake, &event);
+		break;
+	case WIRE_EXEC:
+		break;
+	default:
+		ring->damaged++;
+	}
+}
+
+static inline bool is_of_block(unsigned int op)
+{
+	return op - WIRE_ALLOC <= WIRE_REALLOC_END - WIRE_ALLOC;
+}
+
+/* Returns its op. */
+static inline unsigned int take(struct intake *intake, struct ring_view *ring)
 {
 	struct wire_event event;
 
-	if (!ring_take(ring, &event)) {
-		ring->damaged++;
-		return;
-	}
+	ring_take(ring, &event);
 	note_order(intake, ring, event.sequence);
-	intake->events++;
-	image_of(ring)->changed = true;
-	ring->segment->executing = event.op == WIRE_EXEC;
-	if (event.op == WIRE_THREAD)
-		take_thread(intake, ring, &event);
-	else if (event.op == WIRE_FORK)
-		take_fork(intake, ring, event.sequence);
-	else if (event.op == WIRE_END)
-		take_ending(intake, &event);
-	else if (event.op != WIRE_EXEC)
+	if (__builtin_expect(is_of_block(event.op), 1))
 		take_heap_event(intake, ring, &event);
-	if (ring->pos - ring->given >= 1u << (ring->log2 - 2))
-		ring_give_back(ring);
+	else
+		take_other_event(intake, ring, event);
+	return event.op;
 }
 
 /* --- images begin -----------------------------------------------------------------------------*/
@@ -549,18 +558,35 @@ static void fill_order(struct intake *intake, uint64_t below, bool *waiting)
 	}
 }
 
+/* Takes events of the ring, one at least, as long as they are below the number, or until a quarter
+ * of the ring can be given back, and then gives it back.  True: nothing below is left. */
+static bool take_part(struct intake *intake, struct ring_view *ring, uint64_t until)
+{
+	uint32_t end = ring->given + (1u << (ring->log2 - 2)), nr = 0;
+	unsigned int op;
+
+	do {
+		op = take(intake, ring);
+		nr++;
+	} while (ring->next && ring->next < until && (int32_t)(end - ring->pos) > 0);
+	intake->events += nr;
+	ring->segment->executing = op == WIRE_EXEC;
+	if ((int32_t)(end - ring->pos) <= 0)
+		ring_give_back(ring);
+	return !ring->next || ring->next >= until;
+}
+
 /* Takes events of the ring that is first, while they are below the number. */
 static void take_run(struct intake *intake, struct ring_view *ring, uint64_t below)
 {
 	uint64_t second = order_second(&intake->order);
-	uint64_t until = second < below ? second : below;
-	uint32_t most = 2u << ring->log2; /* a hostile ring may never end */
+	unsigned int parts = 8; /* two laps: a hostile ring may never end */
 
-	do
-		take(intake, ring);
-	while (ring->next && ring->next < until && --most);
-	if (!most)
+	while (!take_part(intake, ring, second < below ? second : below) && --parts)
+		;
+	if (!parts)
 		ring->next = 0; /* for this round */
+	image_of(ring)->changed = true;
 	order_settle(&intake->order);
 }
 

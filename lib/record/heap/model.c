@@ -11,6 +11,8 @@
 #include "record/heap/worth.h"
 
 #define PREFETCH_AHEAD 16
+/* What each event goes through: a call is a tenth of it. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 #define LIFETIMES                                         \
 	{                                                 \
 		10 * 1000, 1000 * 1000, 100 * 1000 * 1000 \
@@ -266,8 +268,8 @@ __attribute__((noinline)) static void turn(struct heap_model *model, struct imag
 }
 
 /* Before what was allocated is counted. */
-static void sums_change(struct heap_model *model, struct image *image, int64_t bytes,
-			int64_t blocks, uint64_t time_ns)
+static ALWAYS_INLINE void sums_change(struct heap_model *model, struct image *image, int64_t bytes,
+				      int64_t blocks, uint64_t time_ns)
 {
 	if (time_ns >= image->timeline.end_ns || time_ns >= model->timeline.end_ns)
 		turn(model, image, time_ns);
@@ -278,8 +280,8 @@ static void sums_change(struct heap_model *model, struct image *image, int64_t b
 }
 
 /* After sums_change(). */
-static void site_change(struct heap_model *model, struct image *image, struct site *site,
-			int64_t bytes, int64_t blocks)
+static inline void site_change(struct heap_model *model, struct image *image, struct site *site,
+			       int64_t bytes, int64_t blocks)
 {
 	peak_part_keep(&image->peak, &site->in_image, site->live_bytes, site->live_blocks);
 	peak_part_keep(&model->tree, &site->in_tree, site->live_bytes, site->live_blocks);
@@ -303,8 +305,8 @@ static uint64_t age(const struct block *block, uint64_t time_ns)
 }
 
 /* Returns its class of lifetimes. */
-static unsigned int take_away(struct heap_model *model, struct image *image,
-			      const struct block *block, uint64_t time_ns)
+static ALWAYS_INLINE unsigned int take_away(struct heap_model *model, struct image *image,
+					    const struct block *block, uint64_t time_ns)
 {
 	struct worth worth_is = worth(model, block->site, block->size);
 	struct site *site = &model->sites.at[block->site];
@@ -318,8 +320,8 @@ static unsigned int take_away(struct heap_model *model, struct image *image,
 	return class;
 }
 
-static void give_back(struct heap_model *model, struct image *image, const struct block *block,
-		      uint64_t time_ns)
+static ALWAYS_INLINE void give_back(struct heap_model *model, struct image *image,
+				    const struct block *block, uint64_t time_ns)
 {
 	uint64_t blocks = worth(model, block->site, block->size).blocks;
 	struct site *site = &model->sites.at[block->site];
@@ -332,8 +334,8 @@ static void give_back(struct heap_model *model, struct image *image, const struc
 }
 
 /* Puts the block into the table.  Was one there, then its free never reached us. */
-static void place(struct heap_model *model, struct image *image, const struct block *block,
-		  uint64_t time_ns)
+static ALWAYS_INLINE void place(struct heap_model *model, struct image *image,
+				const struct block *block, uint64_t time_ns)
 {
 	bool added;
 	struct block *slot = blocks_add(&image->blocks, block->address, &added);
@@ -346,8 +348,8 @@ static void place(struct heap_model *model, struct image *image, const struct bl
 }
 
 /* operation: 0 if that is none by which a block can be temporary. */
-static void bring(struct heap_model *model, struct image *image, struct thread *thread,
-		  const struct heap_event *event, uint32_t operation)
+static inline void bring(struct heap_model *model, struct image *image, struct thread *thread,
+			 const struct heap_event *event, uint32_t operation)
 {
 	struct worth worth_is = worth(model, event->site, event->size);
 	struct site *site = &model->sites.at[event->site];
@@ -406,8 +408,8 @@ static void free_inherited(struct heap_model *model, struct image *image, uint64
 	}
 }
 
-static void end_block(struct heap_model *model, struct image *image, struct thread *thread,
-		      const struct block *block, uint64_t time_ns)
+static inline void end_block(struct heap_model *model, struct image *image, struct thread *thread,
+			     const struct block *block, uint64_t time_ns)
 {
 	if (!block->address) {
 		image->unknown_frees++;
@@ -426,8 +428,8 @@ static void end_block(struct heap_model *model, struct image *image, struct thre
 	thread->last_alloc = 0;
 }
 
-static void release(struct heap_model *model, struct image *image, struct thread *thread,
-		    const struct heap_event *event)
+static inline void release(struct heap_model *model, struct image *image, struct thread *thread,
+			   const struct heap_event *event)
 {
 	struct block block = { 0 };
 	bool is_own = blocks_take(&image->blocks, event->address, &block);

@@ -10,9 +10,6 @@
 
 #include "base/alloc.h"
 
-/* What was read before is not read again after: somebody may be changing it. */
-#define read_once() __asm__ volatile("" ::: "memory")
-
 static bool find_parts(struct segment *segment, struct channel *channel)
 {
 	char *whole = channel_segment(channel, segment->index);
@@ -60,7 +57,7 @@ static struct ring_view *view_ring(struct segment *segment, struct wire_ring *sh
 {
 	uint32_t log2 = shared->log2_slots, at = shared->slots_at;
 
-	read_once();
+	segment_read_once();
 	if (!atomic_load(&shared->owner) || log2 < WIRE_RING_LOG2_MIN ||
 	    log2 > WIRE_RING_LOG2_MAX || at > WIRE_SLOTS - (1u << log2))
 		return NULL;
@@ -72,6 +69,7 @@ static struct ring_view *view_ring(struct segment *segment, struct wire_ring *sh
 	ring->shared = shared;
 	ring->slots = (const struct wire_slot *)slots + at;
 	ring->log2 = log2;
+	ring->mask = (1u << log2) - 1;
 	return ring;
 }
 
@@ -106,7 +104,7 @@ bool segment_node(const struct segment *segment, uint32_t id, struct wire_node *
 	if (!id || id >= WIRE_NODES)
 		return false;
 	*node = ((const struct wire_node *)(const void *)segment->tables)[id];
-	read_once();
+	segment_read_once();
 	return node->address && node->parent < id;
 }
 
@@ -116,7 +114,7 @@ bool segment_module(const struct segment *segment, uint32_t id, struct wire_modu
 		return false;
 	memcpy(module, (const char *)segment->shared + WIRE_MODULES_AT + id * sizeof(*module),
 	       sizeof(*module));
-	read_once();
+	segment_read_once();
 	return module->start < module->end;
 }
 
@@ -134,37 +132,18 @@ char *segment_text(const struct segment *segment, uint32_t at, uint32_t bytes)
 
 /* --- rings ------------------------------------------------------------------------------------*/
 
-static const struct wire_slot *slot_at(const struct ring_view *ring, uint32_t pos)
-{
-	return &ring->slots[pos & ((1u << ring->log2) - 1)];
-}
-
-/* Steps over what cannot be, but no further than once around. */
-void ring_peek(struct ring_view *ring)
+void ring_peek_further(struct ring_view *ring)
 {
 	uint32_t end = ring->pos + (1u << ring->log2);
 
 	for (; ring->pos != end; ring->pos++) {
-		ring->next = wire_slot_sequence(slot_at(ring, ring->pos),
+		ring->next = wire_slot_sequence(ring_slot(ring, ring->pos),
 						wire_lap(ring->pos, ring->log2));
 		if (!ring->next || ring->next > ring->last)
 			return;
 		ring->damaged++;
 	}
 	ring->next = 0;
-}
-
-bool ring_take(struct ring_view *ring, struct wire_event *event)
-{
-	bool there =
-		wire_slot_get(slot_at(ring, ring->pos), wire_lap(ring->pos, ring->log2), event);
-
-	read_once();
-	event->sequence = ring->next;
-	ring->last = ring->next;
-	ring->pos++;
-	ring_peek(ring);
-	return there;
 }
 
 void ring_give_back(struct ring_view *ring)
@@ -191,7 +170,7 @@ uint64_t ring_last_published(const struct ring_view *ring)
 	uint64_t last = ring->last;
 
 	for (uint32_t i = 0; i < 1u << ring->log2; i++) {
-		uint64_t sequence = wire_slot_sequence(slot_at(ring, ring->pos + i),
+		uint64_t sequence = wire_slot_sequence(ring_slot(ring, ring->pos + i),
 						       wire_lap(ring->pos + i, ring->log2));
 
 		if (!sequence)

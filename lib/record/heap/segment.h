@@ -7,8 +7,8 @@
  *
  *	ring_peek(ring);
  *	while (ring->next && ring->next < watermark)
- *		if (ring_take(ring, &event))
- *			use(&event);			// a copy, but not a checked one
+ *		ring_take(ring, &event);
+ *		use(&event);				// a copy, but not a checked one
  *	ring_give_back(ring);				// room for the producer
  *
  * Whatever the program writes there, nothing here reads outside of the segment or does not end.
@@ -31,7 +31,7 @@ struct ring_view {
 	struct segment *segment;
 	struct wire_ring *shared;
 	const struct wire_slot *slots;
-	uint32_t log2;	       /* a copy: the shared one may change */
+	uint32_t log2, mask;   /* copies: the shared one may change */
 	uint32_t pos;	       /* of the next event */
 	uint32_t given;	       /* the tail that the producer knows */
 	uint64_t next;	       /* the number of the next event; 0: none is there */
@@ -65,6 +65,12 @@ struct segment {
 	uint64_t end;		 /* when dead: the number that comes after its last */
 };
 
+/* What was read before is not read again after: somebody may be changing it. */
+static inline void segment_read_once(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
 struct segment *segment_open(struct channel *channel, uint32_t index);
 void segment_close(struct segment *segment);
 
@@ -80,10 +86,34 @@ bool segment_module(const struct segment *segment, uint32_t id, struct wire_modu
 /* A string of the segment's text, for free(); NULL if it lies outside or is empty. */
 char *segment_text(const struct segment *segment, uint32_t at, uint32_t bytes);
 
+static inline const struct wire_slot *ring_slot(const struct ring_view *ring, uint32_t pos)
+{
+	return &ring->slots[pos & ring->mask];
+}
+
+/* Steps over what cannot be, but no further than once around. */
+void ring_peek_further(struct ring_view *ring);
+
 /* Finds out what ring->next is. */
-void ring_peek(struct ring_view *ring);
-/* Copies the next event out and peeks for the one after it. */
-bool ring_take(struct ring_view *ring, struct wire_event *event);
+static inline void ring_peek(struct ring_view *ring)
+{
+	ring->next =
+		wire_slot_sequence(ring_slot(ring, ring->pos), wire_lap(ring->pos, ring->log2));
+	if (__builtin_expect(ring->next && ring->next <= ring->last, 0))
+		ring_peek_further(ring);
+}
+
+/* Copies the next event out, which is there, and peeks for the one after it. */
+static inline void ring_take(struct ring_view *ring, struct wire_event *event)
+{
+	wire_slot_read(ring_slot(ring, ring->pos), event);
+	segment_read_once();
+	event->sequence = ring->next;
+	ring->last = ring->next;
+	ring->pos++;
+	ring_peek(ring);
+}
+
 /* Tells the producer how much room there is, if that is worth telling. */
 void ring_give_back(struct ring_view *ring);
 /* Events that are there, by the word of the program. */
