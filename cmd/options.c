@@ -103,6 +103,8 @@ void options_parse(const struct argp *parser, int argc, char **argv, void *input
 	argp_parse(parser, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, input);
 	filter_close(stderr, plain);
 	stderr = plain;
+	if (common->verbose)
+		log_enable("all");
 	if (common->debug && log_enable(common->debug) < 0)
 		reject_domains(common->debug);
 }

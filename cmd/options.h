@@ -18,7 +18,7 @@
  *	}
  *	static const struct argp parser = { ..., .children = options_common };
  *
- * Parsing has no effects; options_parse() applies --debug afterwards.  Arguments arrive in
+ * Parsing has no effects; options_parse() applies --debug and -v afterwards.  Arguments arrive in
  * order; a parser for whom the rest belongs to a program takes it at its first ARGP_KEY_ARG:
  *
  *	options->program = state->argv + state->next - 1;
@@ -33,7 +33,7 @@
 
 #include "cmd/terminal.h"
 
-/* --color, --debug, -q, -v, -h: the same in every command. */
+/* --color, --debug, -q, -v (--debug=all), -h: the same in every command. */
 struct common_options {
 	enum color_mode color;
 	const char *debug;

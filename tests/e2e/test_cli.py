@@ -108,6 +108,11 @@ def test_unknown_debug_domain_lists_the_known(run, command, status):
     assert "'unwnd'" in result.stderr and "unwind" in result.stderr
 
 
+def test_verbose_tells_what_is_done(run):
+    plain, verbose = run("stat", "true"), run("stat", "-v", "true")
+    assert "cprof: target: true: pid " in verbose.stderr and "pid" not in plain.stderr
+
+
 def test_unknown_color_mode_is_bad_usage(run):
     result = run("report", "--color=sometimes")
     assert result.returncode == 64
