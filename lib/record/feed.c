@@ -6,6 +6,11 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
+/* Nothing is lost as long as a ring lasts that long ... */
+#define AHEAD_NS UINT64_C(4000000)
+/* ... and so many samples, of 64 KiB at most, are all that may have to be kept. */
+#define AHEAD_RECORDS 1024
+
 enum source {
 	SOURCE_SIDE,
 	SOURCE_DATA,
@@ -142,13 +147,25 @@ static void read_ring(struct feed *feed, struct ring *ring, enum source source)
 	}
 }
 
-void feed_read(struct feed *feed)
+static void read_rings(struct feed *feed)
 {
-	merge_round(&feed->merge, clock_now_ns());
+	feed->read_ns = clock_now_ns();
 	for (size_t i = 0; i < feed->rings.nr; i++)
 		read_ring(feed, &feed->rings.side[i], SOURCE_SIDE);
 	for (size_t i = 0; i < feed->rings.nr; i++)
 		read_ring(feed, &feed->rings.data[i], SOURCE_DATA);
+}
+
+void feed_read(struct feed *feed)
+{
+	merge_round(&feed->merge, clock_now_ns());
+	read_rings(feed);
+}
+
+void feed_make_room(struct feed *feed)
+{
+	if (feed->merge.nr < AHEAD_RECORDS && clock_now_ns() - feed->read_ns > AHEAD_NS)
+		read_rings(feed);
 }
 
 void feed_read_last(struct feed *feed)

@@ -8,8 +8,10 @@
  *	feed_open(&feed, events, shim, &err);
  *	for (;;) {
  *		feed_read(&feed);			// what is in the rings
- *		while (feed_next(&feed, &record))	// what may pass
+ *		while (feed_next(&feed, &record)) {	// what may pass
  *			use(&record);
+ *			feed_make_room(&feed);		// that may have taken a while
+ *		}
  *		wait();
  *	}
  *	feed_read_last(&feed);				// nothing is behind it any more
@@ -45,6 +47,7 @@ struct feed {
 	struct map awaited;	    /* pids whose arguments are not known yet */
 	struct merge_entry *passed; /* the one given out */
 	uint64_t nr_damaged;	    /* records that made no sense */
+	uint64_t read_ns;	    /* when the rings were read last */
 };
 
 struct feed_record {
@@ -61,6 +64,9 @@ int feed_open(struct feed *feed, const struct events *events, const char *shim, 
 void feed_close(struct feed *feed);
 
 void feed_read(struct feed *feed);
+/* Between records: takes in what fills the rings meanwhile, if some time has gone by.  Nothing more
+ * passes by that. */
+void feed_make_room(struct feed *feed);
 /* All that there is passes. */
 void feed_read_last(struct feed *feed);
 /* False: none for now.  What it points at is valid until the next call. */

@@ -317,8 +317,10 @@ static void use_all(struct sampler *sampler)
 {
 	struct feed_record record;
 
-	while (feed_next(&sampler->feed, &record))
+	while (feed_next(&sampler->feed, &record)) {
 		use(sampler, &record);
+		feed_make_room(&sampler->feed);
+	}
 	processes_passed(sampler->processes, feed_passed_ns(&sampler->feed));
 	events_widen(sampler->events, samples_width(sampler->samples)->is_wide);
 }
