@@ -20,4 +20,8 @@
 int thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *context,
 		 struct error *err);
 
+/* The calling thread would rather run soon than long where others want its CPU.  Needs no privilege;
+ * without effect before Linux 6.12. */
+void thread_be_prompt(void);
+
 #endif

@@ -362,6 +362,7 @@ static void *sampler_thread(void *context)
 {
 	struct sampler *sampler = context;
 
+	thread_be_prompt();
 	while (wait_for_records(sampler)) {
 		feed_read(&sampler->feed);
 		use_all(sampler);
