@@ -174,16 +174,17 @@ bool followed_look(struct followed *followed, struct group_thread *thread)
 	return look.state == 'R';
 }
 
-void followed_list(struct followed *followed, struct group *group)
+int followed_list(struct followed *followed, struct group *group)
 {
 	size_t nr = group->threads.nr;
+	int ret = group_list(group);
 
-	group_list(group);
 	for (; nr < group->threads.nr; nr++) {
 		struct group_thread *thread = group->threads.at[nr];
 
 		map_set(&followed->by_tid, (uint64_t)thread->task.tid, (uintptr_t)thread);
 	}
+	return ret;
 }
 
 static void ignore_children(struct followed *followed, const struct group_thread *thread)

@@ -46,7 +46,8 @@ void followed_begin(struct followed *followed, struct group *group);
 /* groups.at[index], whose process is no longer there. */
 void followed_end(struct followed *followed, size_t index);
 
-void followed_list(struct followed *followed, struct group *group);
+/* -EMFILE: too many files are open for all of its threads. */
+int followed_list(struct followed *followed, struct group *group);
 /* True: it has run since it was last looked at, and might do so right now. */
 bool followed_look(struct followed *followed, struct group_thread *thread);
 /* What a look has shown that was taken by others. */

@@ -47,7 +47,7 @@ static struct process_image *image_from_hello(struct images *images,
 	int64_t time_us = images_to_us(images, hello->time_ns);
 	struct process_image *former = images_at(images, hello->pid, INT64_MAX, false);
 	struct process_image *parent = images_at(images, hello->parent_pid, time_us, false);
-	struct process_image *met = find_met(images, hello);
+	struct process_image *met = images->has_records ? NULL : find_met(images, hello);
 
 	if (former && !former->row.executed && former->row.id == 0)
 		return former;

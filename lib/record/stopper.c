@@ -344,7 +344,9 @@ static void look_at_group(struct stopper *stopper, size_t index, bool only_if_fi
 	shall_sample = stopper->is_sampling && group_has_fired(group);
 	if (only_if_fired && !shall_sample)
 		return;
-	followed_list(&stopper->followed, group);
+	if (followed_list(&stopper->followed, group) == -EMFILE)
+		aggregate_quality(stopper->config.aggregate, PROFILE_LOST,
+				  "looks at threads: too many files are open (ulimit -n)", 1);
 	chosen = look_at_threads(stopper, group);
 	if (!stopper->is_sampling)
 		charge_nobody(group);

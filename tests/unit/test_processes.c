@@ -391,6 +391,49 @@ Test(processes, without_records_a_fork_starts_a_process_also_where_its_pid_was_b
 	cr_assert(eq(u32, seen.processes[3].parent, 0));
 }
 
+/* The program, its child, and what that executes, found in /proc. */
+static void meet_all(uint64_t time_us)
+{
+	exec(PROGRAM, time_us, "/bin/sh");
+	fork_process(PROGRAM, 200, time_us);
+	exec(200, time_us, "/bin/ls");
+}
+
+static void say_hello_all(void)
+{
+	cr_assert(eq(u32, hello_from(1, PROGRAM, 5), 0));
+	cr_assert(eq(u32, hello_of_fork(PROGRAM, 200, 10), 1));
+	cr_assert(eq(u32, hello_from(PROGRAM, 200, 20), 2));
+}
+
+static void expect_all(void)
+{
+	flush();
+	cr_assert(eq(sz, seen.nr_processes, 3));
+	for (int i = 0; i < 3; i++)
+		cr_expect(eq(int, seen.processes[i].tracked, true), "%d", i);
+	cr_expect(eq(u32, seen.processes[1].image, 0));
+	cr_expect(eq(u32, seen.processes[2].image, 1));
+	cr_expect(eq(u32, seen.processes[2].parent, 0));
+	cr_expect(eq(str, (char *)seen.processes[2].executable, (char *)"/bin/ls"));
+}
+
+Test(processes, without_records_what_has_said_hello_is_met_later)
+{
+	start(false);
+	say_hello_all();
+	meet_all(30);
+	expect_all();
+}
+
+Test(processes, without_records_what_was_met_says_hello_later)
+{
+	start(false);
+	meet_all(30);
+	say_hello_all();
+	expect_all();
+}
+
 Test(processes, how_one_ended_is_the_last_that_was_told_of_its_last_image)
 {
 	start(true);
