@@ -17,6 +17,8 @@ static void tally(struct wire_ring *shared, _Atomic uint64_t *operations, uint64
 {
 	ring_count(operations, 1);
 	ring_count(&shared->allocated_bytes, bytes);
+	if (__builtin_expect(atomic_load_explicit(&session.lost, memory_order_relaxed), 0))
+		ring_count(&shared->lost, 1);
 }
 
 /* True: a new block of the sample. */
@@ -67,7 +69,7 @@ void count_free(int counted, enum wire_function function, void *block)
 		emit_sampled_free(level, function, block,
 				  track->chosen_at == operations(track->ring.shared));
 	else if (track)
-		ring_count(&track->ring.shared->frees, 1);
+		tally(track->ring.shared, &track->ring.shared->frees, 0);
 	guard_leave(level);
 }
 
@@ -108,7 +110,7 @@ static void not_moved(struct track *track, int level, const uintptr_t *frame,
 		emit_realloc_end(level, frame, function, NULL, size,
 				 size ? WIRE_RESULT_FAILED : WIRE_RESULT_FREED);
 	else if (!size)
-		ring_count(&track->ring.shared->frees, 1);
+		tally(track->ring.shared, &track->ring.shared->frees, 0);
 }
 
 void *count_realloc_end(int counted, const uintptr_t *frame, enum wire_function function,

@@ -18,7 +18,9 @@ static uint32_t stack_of(struct track *track, const uintptr_t *frame)
 
 static __attribute__((noinline)) void give_up(void)
 {
-	if (session_live())
+	if (session_live() && ring_recorder_exists(session.control))
+		session_count_lost(WIRE_REASON_RECORDER_GONE);
+	else if (session_live())
 		session_off(WIRE_REASON_RECORDER_GONE);
 }
 
@@ -120,9 +122,15 @@ void emit_realloc_end(int level, const uintptr_t *frame, enum wire_function func
 		ring_count(&track->ring.shared->frees, 1);
 }
 
+/* What is no operation: nobody is there to hear of it where events are lost. */
+static struct track *track_unless_lost(int level)
+{
+	return atomic_load(&session.lost) ? NULL : track_get((unsigned int)level);
+}
+
 void emit_end(int level, int32_t pid, int status)
 {
-	struct track *track = track_get((unsigned int)level);
+	struct track *track = track_unless_lost(level);
 	struct wire_event event = { .op = WIRE_END, .address = (uint32_t)pid };
 
 	if (!track)
@@ -134,7 +142,7 @@ void emit_end(int level, int32_t pid, int status)
 
 static uint64_t emit_bare(int level, enum wire_op op)
 {
-	struct track *track = track_get((unsigned int)level);
+	struct track *track = track_unless_lost(level);
 	struct wire_event event = { .op = (uint8_t)op };
 
 	if (!track)

@@ -3,6 +3,7 @@
  * The functions of libc that the shim stands in front of to follow processes, and nothing else: how
  * they fork, execute, end and learn of each other's ends.  Each forwards what it was given.
  */
+#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arch/pass_on.h"
 #include "shim/arguments.h"
 #include "shim/emit.h"
 #include "shim/env.h"
@@ -18,6 +20,8 @@
 #include "shim/real.h"
 #include "shim/session.h"
 #include "shim/sys.h"
+
+#define HIDDEN __attribute__((visibility("hidden")))
 
 /* In the child of a vfork what happens is not the session's: it goes on, in the parent. */
 static bool is_ours(void)
@@ -238,6 +242,24 @@ EXPORT int prctl_hook(int option, unsigned long a, unsigned long b, unsigned lon
 		session_off(WIRE_REASON_SECCOMP);
 	return real.prctl(option, a, b, c, d);
 }
+
+/*
+ * libseccomp, and who has no library for it, ask by syscall().  That hook must leave no trace: the
+ * call may return twice, or on another stack.
+ */
+HIDDEN void before_syscall(long number, long operation) __asm__("cprof_before_syscall");
+HIDDEN long (*next_syscall)(long number, ...) __asm__("cprof_next_syscall");
+
+void before_syscall(long number, long operation)
+{
+	real_find();
+	next_syscall = real.syscall;
+	if (number == __NR_seccomp && is_ours() &&
+	    (operation == SECCOMP_SET_MODE_STRICT || operation == SECCOMP_SET_MODE_FILTER))
+		session_off(WIRE_REASON_SECCOMP);
+}
+
+ARCH_PASS_ON("syscall", __NR_seccomp, "cprof_before_syscall", "cprof_next_syscall");
 
 /* --- ending -----------------------------------------------------------------------------------*/
 

@@ -4,12 +4,14 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
 #include "arch/syscall.h"
 #include "shim/pool.h"
+#include "shim/sys.h"
 
 #if defined(__x86_64__) && defined(__GLIBC__)
 /* Since 2.34 they are in libc; the shim shall also load where they are not. */
@@ -136,6 +138,23 @@ static pid_t plain_fork(void)
 	return real.fork();
 }
 
+static long plain_syscall(long number, ...)
+{
+	long argument[6], result;
+	va_list list;
+
+	va_start(list, number);
+	for (int i = 0; i < 6; i++)
+		argument[i] = va_arg(list, long);
+	va_end(list);
+	result = arch_syscall(number, argument[0], argument[1], argument[2], argument[3],
+			      argument[4], argument[5]);
+	if (result >= 0 || result < -SYS_ERRNO_MAX)
+		return result;
+	errno = (int)-result;
+	return -1;
+}
+
 static int plain_execveat(int fd, const char *path, char *const argv[], char *const env[],
 			  int flags)
 {
@@ -162,6 +181,7 @@ struct real real = {
 	.malloc_usable_size = plain_usable_size,
 	.dlclose = plain_dlclose,
 	._Fork = plain_fork,
+	.syscall = plain_syscall,
 	.execveat = plain_execveat,
 };
 
@@ -212,6 +232,7 @@ void real_find(void)
 	FIND(wait4);
 	FIND(waitid);
 	FIND(prctl);
+	FIND(syscall);
 	FIND(execve);
 	FIND(execvpe);
 	FIND(fexecve);

@@ -47,6 +47,7 @@ struct real {
 	pid_t (*waitpid)(pid_t pid, int *status, int options);
 	pid_t (*wait3)(int *status, int options, struct rusage *usage);
 	pid_t (*wait4)(pid_t pid, int *status, int options, struct rusage *usage);
+	long (*syscall)(long number, ...);
 	int (*prctl)(int option, unsigned long a, unsigned long b, unsigned long c,
 		     unsigned long d);
 	int (*waitid)(idtype_t type, id_t id, siginfo_t *info, int options);

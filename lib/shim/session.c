@@ -283,12 +283,25 @@ bool session_start(void)
 	return false;
 }
 
-void session_off(enum wire_reason reason)
+static void end_events(enum wire_reason reason)
 {
 	atomic_store(session_exact_word, 0);
-	atomic_store(session_live_word, 0);
 	session.state = SESSION_OFF;
 	session.segment->reason = reason;
 	session.segment->off_sequence = atomic_load(&session.control->sequence);
 	atomic_store(&session.segment->state, WIRE_STATE_OFF);
+}
+
+void session_off(enum wire_reason reason)
+{
+	atomic_store(session_live_word, 0);
+	end_events(reason);
+}
+
+void session_count_lost(enum wire_reason reason)
+{
+	if (atomic_exchange(&session.lost, true))
+		return;
+	session.mode = WIRE_MODE_COUNTS;
+	end_events(reason);
 }

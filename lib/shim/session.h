@@ -33,6 +33,7 @@ struct session {
 	int32_t pid;		 /* as getpid() has it */
 	uint32_t forked;	 /* 1: it came about by a fork */
 	enum wire_mode mode;
+	_Atomic bool lost; /* what is counted is lost */
 	uint64_t sample_bytes;
 	struct chosen chosen; /* in WIRE_MODE_SAMPLE */
 	struct wire_control *control;
@@ -65,5 +66,9 @@ bool session_open(const char *path);
 
 /* Ends it and says why. */
 void session_off(enum wire_reason reason);
+
+/* The recorder takes no events any more, but may go on later: from here on they are counted, as
+ * lost.  Forked children are not followed. */
+void session_count_lost(enum wire_reason reason);
 
 #endif

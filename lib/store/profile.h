@@ -184,6 +184,7 @@ struct profile_heap {
 	uint64_t peak_bytes, peak_blocks;
 	int64_t peak_time_us;
 	bool peak_exact;
+	uint64_t peak_most_bytes; /* it was no more; PROFILE_UNKNOWN: no bound is known */
 	uint64_t live_bytes, live_blocks;
 	double peak_variance, live_variance; /* of bytes, in a sample: the squares of errors */
 	uint64_t temporary;

@@ -116,11 +116,12 @@ def test_more_threads_than_there_are_rings_are_no_reason_to_fail(guest, programs
 # --- limits that a program gives itself --------------------------------------------------------
 
 
-def test_a_filter_that_kills_on_other_system_calls_than_an_allocators(guest, record, programs):
-    run = guest(programs / "guest_seccomp")
-    assert run.stdout == run.alone
+@pytest.mark.parametrize("how", ["prctl", "syscall", "strict"])
+def test_a_filter_that_kills_on_other_system_calls_than_an_allocators(guest, record, programs, how):
+    run = guest(programs / "guest_seccomp", how)
+    assert run.stdout == run.alone != ""
     assert (run.image["state"], run.image["reason"]) == (STATE_OFF, REASON_SECCOMP)
-    heap = record(programs / "guest_seccomp", options=["--cpu=off"]).report()["heap"]
+    heap = record(programs / "guest_seccomp", how, options=["--cpu=off"]).report()["heap"]
     assert heap["tracked"] is False and "seccomp" in heap["reason"]
 
 
@@ -301,12 +302,18 @@ def test_killed_at_many_random_moments_nothing_hangs_and_the_file_can_be_read(ru
 @pytest.mark.slow
 def test_with_cprof_stopped_the_program_goes_on_and_the_loss_is_said(runner, programs, tmp_path):
     folder = tmp_path / "stopped"
-    process = start(runner, folder, f"'{programs}/heap_threads' 2 300000 >out; echo $? >status")
+    process = start(runner, folder, f"'{programs}/heap_threads' 2 5000000 >out; echo $? >status")
     wait_for(lambda: contents(folder / "pid"))
     process.send_signal(signal.SIGSTOP)
     assert wait_for(lambda: contents(folder / "status"), 60) == "0"
     process.send_signal(signal.SIGCONT)
     assert process.wait(60) == 0
     report = report_of(runner, folder)
-    assert any(row["kind"] == "untracked" and "did not keep up" in row["detail"] for row in report["quality"])
-    assert report["heap"]["peak_exact"] is not True
+    heap, counted = report["heap"], report["heap"]["counted"]
+    allocations, frees = map(int, (folder / "out").read_text().split())
+    lost = sum(row["count"] for row in report["quality"] if row["kind"] == "lost" and "did not keep up" in row["detail"])
+    assert lost == heap["lost_events"] == counted["difference"] > 0
+    assert allocations <= counted["allocations"] <= allocations + 1000 and frees <= counted["frees"] <= frees + 1000
+    assert heap["peak_exact"] is False
+    assert heap["peak_most_bytes"] == heap["peak_bytes"] + counted["allocated_bytes"] - heap["allocated_bytes"]
+    assert "at most" in runner.cprof_run("report", "heap", folder / "p").stdout

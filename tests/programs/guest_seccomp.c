@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 // PFLAGS: -fno-builtin
 /*
- * guest_seccomp - gives up all system calls but those that an allocator and the end of a program
- * need, on pain of death, and goes on allocating: 3000 blocks.
+ * guest_seccomp HOW - gives up all system calls but those that an allocator and the end of a program
+ * need, on pain of death, and goes on allocating: 3000 blocks.  HOW: by prctl, by syscall, or
+ * strict: all but read, write and _exit.
  *
  * Prints what it allocated and freed.
  */
@@ -12,8 +13,10 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #define ALLOW(number)                                             \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##number, 0, 1), \
@@ -56,18 +59,31 @@ static __attribute__((noinline)) void deep(int n)
 	room[0]++;
 }
 
-int main(void)
+static int give_up(const char *how, struct sock_fprog *program)
+{
+	if (!strcmp(how, "strict"))
+		return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -1;
+	if (!strcmp(how, "syscall"))
+		return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, program);
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program);
+}
+
+int main(int argc, char **argv)
 {
 	struct sock_fprog program = { sizeof(filter) / sizeof(*filter), filter };
 	static char buffer[128];
 
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	allocate_and_free(1);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+	if (argc != 2 || give_up(argv[1], &program))
 		return 2;
 	for (int i = 0; i < 3000; i++)
 		deep(i % 60);
 	printf("%lu %lu\n", done, done);
+	fflush(stdout);
+	if (!strcmp(argv[1], "strict"))
+		syscall(SYS_exit, 0);
 	return 0;
 }

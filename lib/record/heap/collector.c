@@ -71,7 +71,9 @@ static void tell_state(struct heap_collector *c, struct image *image)
 		return;
 	if (segment && atomic_load(&segment->shared->state) == WIRE_STATE_OFF)
 		image->off_reason = segment->shared->reason;
-	if (image->off_reason && !image->told_off && c->config.untracked) {
+	/* Of what was lost the quality tells: up to then it was accounted. */
+	if (image->off_reason && image->off_reason != WIRE_REASON_RECORDER_GONE &&
+	    !image->told_off && c->config.untracked) {
 		c->config.untracked(c->config.context, image->process,
 				    reason_text(image->off_reason));
 		image->told_off = true;

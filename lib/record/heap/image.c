@@ -43,6 +43,15 @@ static void read_hello(struct image *image, const struct wire_segment *shared)
 	image->hello.arguments = image->arguments;
 }
 
+/* What could not be recorded any more when we looked for the first time was before. */
+static bool was_live(const struct wire_segment *shared)
+{
+	uint32_t state = atomic_load(&shared->state);
+
+	return state == WIRE_STATE_LIVE ||
+	       (state == WIRE_STATE_OFF && shared->reason == WIRE_REASON_RECORDER_GONE);
+}
+
 struct image *image_new(struct heap_model *model, struct segment *segment)
 {
 	struct image *image = xcalloc(1, sizeof(*image));
@@ -54,7 +63,7 @@ struct image *image_new(struct heap_model *model, struct segment *segment)
 	image->process = PROFILE_NONE;
 	image->mode = WIRE_MODE_EXACT;
 	image->changed = true;
-	image->was_tracked = atomic_load(&segment->shared->state) == WIRE_STATE_LIVE;
+	image->was_tracked = was_live(segment->shared);
 	read_hello(image, segment->shared);
 	return image;
 }
@@ -400,7 +409,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
  */
 static uint64_t disagreement(const struct image *image, const struct profile_heap *figures)
 {
-	if (!image->end_ns)
+	if (!image->end_ns || figures->lost_events)
 		return 0;
 
 	uint64_t calls = distance(figures->allocations + figures->reallocations,
@@ -419,7 +428,12 @@ void image_tell_quality(const struct image *image, const struct frames *frames,
 		return;
 	image_figures(image, &figures);
 	tell_truncated(image, frames, aggregate);
-	tell(aggregate, PROFILE_LOST, "events lost", image, figures.lost_events);
+	tell(aggregate, PROFILE_LOST,
+	     image->off_reason == WIRE_REASON_RECORDER_GONE
+		     ? "operations counted only: the recorder did not keep up, a ring was full for "
+		       "too long"
+		     : "events lost",
+	     image, figures.lost_events);
 	tell(aggregate, PROFILE_LOST, "calls before the first event", image, image->missed);
 	tell(aggregate, PROFILE_BOUNDED, "events came late: the peak is not exact", image,
 	     figures.late_events);

@@ -22,10 +22,24 @@ static void forget_the_rest(struct profile_heap *figures)
 		figures->churn[i].bytes = figures->churn[i].blocks = PROFILE_UNKNOWN;
 }
 
+/* A free that was not seen only makes the model's peak too large; an allocation that was late too
+ * small, by what nobody added up. */
+static void bound_peak(struct profile_heap *figures)
+{
+	uint64_t known = figures->allocated_bytes, counted = figures->counted_bytes;
+
+	if (!figures->late_events)
+		figures->peak_most_bytes =
+			figures->peak_bytes + (counted > known ? counted - known : 0);
+}
+
 void mode_adjust(enum wire_mode mode, struct profile_heap *figures)
 {
-	if (mode == WIRE_MODE_EXACT)
+	figures->peak_most_bytes = PROFILE_UNKNOWN;
+	if (mode == WIRE_MODE_EXACT) {
+		bound_peak(figures);
 		return;
+	}
 	take_counted(figures);
 	if (mode == WIRE_MODE_COUNTS)
 		forget_the_rest(figures);

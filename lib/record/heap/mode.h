@@ -7,7 +7,9 @@
  *	mode_adjust(WIRE_MODE_COUNTS, &figures);
  *
  * The shim counts every operation in every mode: these sums take the place of the model's, which
- * has only heard of a sample of them, or of none.
+ * has only heard of a sample of them, or of none.  Where it should have heard of all, the difference
+ * is what was lost, and bounds the peak: whatever the order, what was live then is no more than the
+ * model's peak and all bytes that it does not know of.
  */
 #ifndef RECORD_HEAP_MODE_H
 #define RECORD_HEAP_MODE_H

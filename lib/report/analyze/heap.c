@@ -47,6 +47,10 @@ static void add_figures(struct work *w, const struct profile_heap *row)
 	heap->allocated_bytes += row->allocated_bytes;
 	heap->stall_s += (double)row->stall_us / 1e6;
 	heap->lost_events += row->lost_events;
+	heap->counted.allocations += row->counted_allocations;
+	heap->counted.frees += row->counted_frees;
+	heap->counted.reallocations += row->counted_reallocations;
+	heap->counted.allocated_bytes += row->counted_bytes;
 	if (!heap->followed)
 		return;
 	heap->freed_bytes += row->freed_bytes;
@@ -73,7 +77,7 @@ static struct figure error_of(const struct heap *heap, double variance)
 static void set_no_peak(struct heap *heap, const char *reason)
 {
 	heap->peak_bytes = heap->peak_blocks = heap->peak_time_s = FIGURE_ABSENT(reason);
-	heap->peak_bytes_error = FIGURE_ABSENT(reason);
+	heap->peak_bytes_error = heap->peak_most_bytes = FIGURE_ABSENT(reason);
 }
 
 static void set_peak(struct heap *heap, const struct profile_heap *row)
@@ -85,6 +89,9 @@ static void set_peak(struct heap *heap, const struct profile_heap *row)
 	heap->peak_bytes = FIGURE((double)row->peak_bytes);
 	heap->peak_blocks = FIGURE((double)row->peak_blocks);
 	heap->peak_exact = row->peak_exact;
+	heap->peak_most_bytes = row->peak_exact || row->peak_most_bytes == PROFILE_UNKNOWN
+					? FIGURE_ABSENT("no bound")
+					: FIGURE((double)row->peak_most_bytes);
 	heap->peak_bytes_error = error_of(heap, row->peak_variance);
 	heap->peak_time_s = row->peak_time_us == PROFILE_NO_TIME || !row->peak_bytes
 				    ? FIGURE_ABSENT("there was no peak")
@@ -155,6 +162,24 @@ static bool find_figures(struct work *w)
 		found = true;
 	}
 	return found;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* Frees of what a fork left, or of what nobody saw allocated, are counted there, too. */
+static uint64_t difference(const struct heap *heap)
+{
+	const struct heap_counted *counted = &heap->counted;
+	uint64_t frees =
+		heap->frees +
+		(heap->sample_bytes.absent ? heap->inherited_frees + heap->unknown_frees : 0);
+
+	return distance(heap->allocations, counted->allocations) +
+	       distance(heap->reallocations, counted->reallocations) +
+	       distance(frees, counted->frees);
 }
 
 /* What an exec takes away is no leak. */
@@ -398,6 +423,7 @@ void heap_analyze(struct heap *heap, const struct profile *profile, struct heap_
 		heap->reason = "no figures were received";
 		return;
 	}
+	heap->counted.difference = difference(heap);
 	if (!heap->followed) {
 		heap->live_bytes_error = FIGURE_ABSENT(heap->reason);
 		return;

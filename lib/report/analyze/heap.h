@@ -49,6 +49,12 @@ struct heap_churn {
 /* Why figures are withheld. */
 #define HEAP_OF_THE_WHOLE_RUN "heap figures are of the whole run, not of a part of its time"
 
+/* By the program itself, to compare. */
+struct heap_counted {
+	uint64_t allocations, frees, reallocations, allocated_bytes;
+	uint64_t difference; /* operations that are not in the figures, or too many there */
+};
+
 struct heap {
 	const char *mode;
 	bool tracked;  /* if not, nothing below is known */
@@ -61,6 +67,7 @@ struct heap {
 	uint64_t allocated_bytes, freed_bytes;
 	struct figure peak_bytes, peak_blocks, peak_time_s;
 	bool peak_exact;
+	struct figure peak_most_bytes;			  /* a bound, where it is not */
 	struct figure peak_bytes_error, live_bytes_error; /* of a sample: standard errors */
 	uint64_t live_bytes, live_blocks;
 	uint64_t live_at_exec_bytes,
@@ -74,6 +81,7 @@ struct heap {
 
 	double stall_s; /* the program waited for cprof */
 	uint64_t unknown_frees, late_events, lost_events;
+	struct heap_counted counted;
 
 	struct arena arena; /* owns the sites and their lists */
 };

@@ -149,6 +149,15 @@ static const struct field slice_list[] = {
 };
 const struct fields slice_fields = LIST(slice_list);
 
+static const struct field counted_list[] = {
+	FIELD(U64, COUNT, "allocations", heap_counted, allocations),
+	FIELD(U64, COUNT, "frees", heap_counted, frees),
+	FIELD(U64, COUNT, "reallocations", heap_counted, reallocations),
+	FIELD(U64, BYTES, "allocated_bytes", heap_counted, allocated_bytes),
+	FIELD(U64, COUNT, "difference", heap_counted, difference),
+};
+static const struct fields counted_fields = LIST(counted_list);
+
 static const struct field heap_list[] = {
 	FIELD(TEXT, PLAIN, "mode", heap, mode, ALWAYS),
 	FIELD(BOOL, PLAIN, "tracked", heap, tracked, ALWAYS),
@@ -163,6 +172,7 @@ static const struct field heap_list[] = {
 	FIELD(FIGURE, COUNT, "peak_blocks", heap, peak_blocks),
 	FIELD(FIGURE, SECONDS, "peak_time_s", heap, peak_time_s),
 	FIELD(BOOL, PLAIN, "peak_exact", heap, peak_exact, DETAIL),
+	FIELD(FIGURE, BYTES, "peak_most_bytes", heap, peak_most_bytes),
 	FIELD(FIGURE, BYTES, "peak_bytes_error", heap, peak_bytes_error),
 	FIELD(U64, BYTES, "live_bytes", heap, live_bytes, DETAIL),
 	FIELD(FIGURE, BYTES, "live_bytes_error", heap, live_bytes_error),
@@ -172,6 +182,8 @@ static const struct field heap_list[] = {
 	FIELD(U64, COUNT, "temporary", heap, temporary, DETAIL),
 	FIELD(U64, BYTES, "inherited_bytes", heap, inherited_bytes, DETAIL),
 	FIELD(U64, COUNT, "inherited_frees", heap, inherited_frees, DETAIL),
+	FIELD(U64, COUNT, "lost_events", heap, lost_events),
+	FIELD(OBJECT, PLAIN, "counted", heap, counted, OF(counted_fields)),
 	FIELD(OBJECT, PLAIN, "churn", heap, churn, OF(churn_fields) DETAIL),
 	FIELD(ROWS, PLAIN, "sites", heap, sites, OF(site_fields) DETAIL),
 	FIELD(ROWS, PLAIN, "timeline", heap, timeline.rows, OF(heap_slice_fields)),

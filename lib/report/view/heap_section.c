@@ -7,7 +7,7 @@
 
 static void say_peak(struct page *page, const struct heap *heap)
 {
-	char when[48] = "";
+	char when[48] = "", bound[48] = "";
 
 	if (heap->peak_bytes.absent) {
 		page_phrase(page, "peak not known: %s", heap->peak_bytes.absent);
@@ -15,9 +15,12 @@ static void say_peak(struct page *page, const struct heap *heap)
 	}
 	if (!heap->peak_time_s.absent)
 		snprintf(when, sizeof(when), " at %s", units_seconds(heap->peak_time_s.value).text);
-	page_phrase(page, "peak %s%s%s%s (%s blocks)", heap->peak_exact ? "" : "about ",
+	if (!heap->peak_most_bytes.absent)
+		snprintf(bound, sizeof(bound), ", at most %s",
+			 units_size((uint64_t)heap->peak_most_bytes.value).text);
+	page_phrase(page, "peak %s%s%s%s%s (%s blocks)", heap->peak_exact ? "" : "about ",
 		    units_size((uint64_t)heap->peak_bytes.value).text,
-		    estimate_error(&heap->peak_bytes_error).text, when,
+		    estimate_error(&heap->peak_bytes_error).text, bound, when,
 		    units_count((uint64_t)heap->peak_blocks.value).text);
 }
 
