@@ -59,9 +59,9 @@ Test(heap_worth, estimates_of_blocks_of_one_size_are_within_four_standard_errors
 
 		cr_expect(le(dbl, fabs(off), 4 * error + 1), "size %llu: %g, error %g",
 			  (unsigned long long)sizes[i], off, error);
-		cr_expect(epsilon_eq(dbl,
-				     sqrt(worth_bytes_variance(weight, hits, hits * sizes[i])),
-				     error * (double)sizes[i], 1e-6 * error * (double)sizes[i] + 1e-9));
+		cr_expect(epsilon_eq(dbl, sqrt(worth_bytes_variance(weight, hits, hits * sizes[i])),
+				     error * (double)sizes[i],
+				     1e-6 * error * (double)sizes[i] + 1e-9));
 	}
 }
 
@@ -84,7 +84,11 @@ Test(heap_worth, a_model_of_a_sample_adds_up_what_blocks_stand_for)
 		{ .op = HEAP_FREE, .address = 48, .time_ns = 90, .lane = lane },
 		{ .op = HEAP_REALLOC_BEGIN, .address = 16, .lane = lane },
 		{ .op = HEAP_REALLOC_LEFT, .address = 64, .lane = lane },
-		{ .op = HEAP_REALLOC_CAME, .address = 64, .size = MEAN, .site = large, .lane = lane },
+		{ .op = HEAP_REALLOC_CAME,
+		  .address = 64,
+		  .size = MEAN,
+		  .site = large,
+		  .lane = lane },
 	};
 
 	heap_model_weigh(model, small, worth_weight(100, MEAN));
