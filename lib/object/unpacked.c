@@ -67,7 +67,7 @@ static bool unpack(struct unpacked *unpacked, Elf *elf, Elf_Scn *section, GElf_S
 	const Elf_Data *data = elf_rawdata(section, NULL);
 	size_t header = gelf_fsize(elf, ELF_T_CHDR, 1, EV_CURRENT);
 
-	if (!data || data->d_size < header)
+	if (!data || data->d_size < header || chdr->ch_size > unpacked->image_size - *next)
 		return false;
 	struct packed packed = { (const char *)data->d_buf + header, data->d_size - header };
 	if (!decompress(chdr->ch_type, &packed, unpacked->image + *next, chdr->ch_size))
