@@ -176,7 +176,7 @@ removed) rm "$2" ;;
 renamed) mv "$2" other ;;
 esac
 "$1" 20
-until [ "$(cat /proc/$PPID/task/*/comm)" = cprof ]; do kill -USR1 $PPID; sleep 0.1; done
+until [ "$(cat /proc/$PPID/task/*/comm 2>/dev/null)" = cprof ]; do kill -USR1 $PPID; sleep 0.1; done
 "$1" 20
 exit 9
 """
