@@ -72,18 +72,9 @@ void *arena_alloc(struct arena *arena, size_t size)
 	return piece;
 }
 
-void *arena_memdup(struct arena *arena, const void *data, size_t size)
-{
-	void *copy = arena_alloc(arena, size);
-
-	if (size)
-		memcpy(copy, data, size);
-	return copy;
-}
-
 char *arena_strdup(struct arena *arena, const char *text)
 {
-	return text ? arena_memdup(arena, text, strlen(text) + 1) : NULL;
+	return text ? arena_strndup(arena, text, strlen(text)) : NULL;
 }
 
 char *arena_strndup(struct arena *arena, const char *text, size_t length)

@@ -20,8 +20,6 @@ void arena_release(struct arena *arena);
 
 /* Not zeroed, aligned for any type. */
 void *arena_alloc(struct arena *arena, size_t size) __attribute__((returns_nonnull));
-void *arena_memdup(struct arena *arena, const void *data, size_t size)
-	__attribute__((returns_nonnull));
 /* NULL gives NULL. */
 char *arena_strdup(struct arena *arena, const char *text);
 /* Copies length bytes and ends them with a NUL. */
