@@ -57,6 +57,7 @@ PUT(sample)
 PUT(total)
 PUT(heap)
 PUT(heap_site)
+PUT(heap_size)
 PUT(heap_thread)
 PUT(slice)
 PUT(memory)
@@ -83,6 +84,7 @@ static const struct aggregate_sink sink = {
 	.total = put_total,
 	.heap = put_heap,
 	.heap_site = put_heap_site,
+	.heap_size = put_heap_size,
 	.heap_thread = put_heap_thread,
 	.clear_slices = clear_slices,
 	.slice = put_slice,

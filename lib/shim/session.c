@@ -166,6 +166,13 @@ static enum wire_reason objection(void)
 	return WIRE_REASON_NONE;
 }
 
+static uint32_t allocator_module(void)
+{
+	const struct module *m = modules_find(&session.modules, (uintptr_t)real.malloc);
+
+	return m ? m->id : 0;
+}
+
 static bool go_live(void)
 {
 	enum wire_reason reason = objection();
@@ -176,6 +183,7 @@ static bool go_live(void)
 		session_off(reason);
 		return false;
 	}
+	session.segment->allocator = allocator_module();
 	session.segment->missed = session.missed;
 	atomic_store(&session.segment->state, WIRE_STATE_LIVE);
 	session.state = SESSION_STARTED;

@@ -117,7 +117,7 @@
 #define WIRE_ASAN_OPTIONS "verify_asan_link_order=0"
 
 #define WIRE_MAGIC UINT64_C(0x31656e7772706325)
-#define WIRE_VERSION 3
+#define WIRE_VERSION 4
 
 /* Everything that is mapped apart starts at a multiple of this, the largest page size. */
 #define WIRE_ALIGN (UINT64_C(64) << 10)
@@ -237,6 +237,7 @@ struct wire_segment {
 	_Atomic uint64_t missed; /* calls before start_sequence, which could not be recorded */
 	uint64_t fork_sequence;	 /* of a forked one: WIRE_FORK's; 0: nobody told of the fork */
 	uint32_t forked;	 /* 1: by a fork; 0: by an exec */
+	uint32_t allocator;	 /* the module whose malloc it is; 0: not known */
 
 	_Alignas(64) _Atomic uint32_t rings_used; /* of ring[]; grows */
 	_Atomic uint32_t slots_used;

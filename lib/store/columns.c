@@ -4,9 +4,11 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
+#include "store/histogram_text.h"
 #include "store/profile.h"
 
 int text_bind(sqlite3_stmt *statement, int index, const char *text)
@@ -42,6 +44,12 @@ static int bind_file(sqlite3_stmt *statement, int index, const char *path, struc
 {
 	return path ? sqlite3_bind_int64(statement, index, intern_add(files, path))
 		    : sqlite3_bind_null(statement, index);
+}
+
+static int bind_histogram(sqlite3_stmt *statement, int index,
+			  const struct profile_histogram *histogram)
+{
+	return sqlite3_bind_text(statement, index, histogram_text(histogram), -1, free);
 }
 
 int column_bind(sqlite3_stmt *statement, int index, const struct column *column, const void *row,
@@ -82,6 +90,8 @@ int column_bind(sqlite3_stmt *statement, int index, const struct column *column,
 		return bind_file(statement, index, AS(char *), files);
 	case COLUMN_WORD:
 		return text_bind(statement, index, column->words.word(AS(unsigned int)));
+	case COLUMN_HISTOGRAM:
+		return bind_histogram(statement, index, (const void *)field);
 	case COLUMN_REF:
 	case COLUMN_REF_OR_NULL:
 		return bind_unless(statement, index, AS(uint32_t), PROFILE_NONE);
@@ -185,6 +195,12 @@ static const char *set_text(char *field, const char *text)
 	return text ? NULL : "is not text";
 }
 
+static const char *set_histogram(char *field, const char *text, struct arena *arena)
+{
+	return text ? histogram_read((struct profile_histogram *)field, text, arena)
+		    : "is not text";
+}
+
 static const char *set_file(char *field, int64_t id, const struct texts *texts)
 {
 	if (id < 0 || (uint64_t)id >= texts->nr_files)
@@ -206,6 +222,9 @@ const char *column_read(sqlite3_stmt *statement, int index, const struct column 
 	case COLUMN_TEXT:
 	case COLUMN_TEXT_OR_NULL:
 		return set_text(field, text_read(statement, index, texts->arena));
+	case COLUMN_HISTOGRAM:
+		return set_histogram(field, (const char *)sqlite3_column_text(statement, index),
+				     texts->arena);
 	case COLUMN_WORD:
 		return set_word(column, field, (const char *)sqlite3_column_text(statement, index));
 	case COLUMN_DOUBLE:

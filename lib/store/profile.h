@@ -198,6 +198,8 @@ struct profile_heap {
 	uint64_t inherited_bytes, inherited_frees;
 	/* The shim's own counters, to check the above against. */
 	uint64_t counted_allocations, counted_reallocations, counted_frees, counted_bytes;
+	const char *allocator; /* the library whose malloc it is; NULL: not known, or the tree */
+	bool slack_known;      /* of an image: how large that makes blocks */
 };
 
 /* The function a program called; the last frame of a site. */
@@ -212,6 +214,15 @@ enum profile_allocator {
 	PROFILE_VALLOC,
 	PROFILE_PVALLOC,
 	PROFILE_NR_ALLOCATORS
+};
+
+/* Blocks by the classes of classes.h; those without any are left out. */
+struct profile_histogram {
+	const struct profile_class {
+		uint64_t bound; /* UINT64_MAX: none */
+		uint64_t blocks;
+	} * at;
+	size_t nr;
 };
 
 /* What one stack of one image allocated by one function. */
@@ -230,6 +241,21 @@ struct profile_heap_site {
 	/* Of a sample, the squares of standard errors: of sites they add up. */
 	double allocations_variance, allocated_variance;
 	double at_peak_variance, at_tree_peak_variance, live_variance;
+	/* Of the reallocations: those after which the block was elsewhere, and what was copied. */
+	uint64_t moved, copied_bytes;
+	/* What the allocator added to the blocks live at the peaks; see profile_heap.slack_known. */
+	uint64_t at_peak_slack_bytes, at_tree_peak_slack_bytes;
+	struct profile_histogram
+		sizes; /* of allocations and reallocations; at most so many bytes */
+	struct profile_histogram lifetimes; /* of frees; below so many microseconds */
+};
+
+/* What an image asked for: blocks of at most so many bytes, and of more than the next smaller class. */
+struct profile_heap_size {
+	uint32_t process;
+	uint64_t most_bytes;
+	uint64_t blocks, bytes; /* by allocations and reallocations */
+	uint64_t slack_bytes;	/* the allocator made them larger by so much */
 };
 
 /* What the threads of a process with this tid (one after the other) did to its heap: the blocks that

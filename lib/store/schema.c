@@ -156,7 +156,9 @@ const struct schema_object schema_tables[] = {
 	  "  counted_allocations INTEGER NOT NULL,-- counted once more, in the program\n"
 	  "  counted_reallocations INTEGER NOT NULL,\n"
 	  "  counted_frees INTEGER NOT NULL,\n"
-	  "  counted_bytes INTEGER NOT NULL\n"
+	  "  counted_bytes INTEGER NOT NULL,\n"
+	  "  allocator TEXT,                      -- the library whose malloc it is\n"
+	  "  slack_known INTEGER NOT NULL         -- 1: and how large that makes blocks\n"
 	  ")" },
 	{ "heap_site",
 	  "CREATE TABLE heap_site(\n"
@@ -183,6 +185,16 @@ const struct schema_object schema_tables[] = {
 	  "  at_peak_variance REAL NOT NULL,\n"
 	  "  at_tree_peak_variance REAL NOT NULL,\n"
 	  "  live_variance REAL NOT NULL,\n"
+	  "  -- Reallocations after which the block was elsewhere, and what was copied:\n"
+	  "  moved INTEGER NOT NULL,\n"
+	  "  copied_bytes INTEGER NOT NULL,\n"
+	  "  -- What the allocator added to the blocks live at the peaks (heap.slack_known):\n"
+	  "  at_peak_slack_bytes INTEGER NOT NULL,\n"
+	  "  at_tree_peak_slack_bytes INTEGER NOT NULL,\n"
+	  "  -- [[bound, blocks], ...], classes without blocks left out:\n"
+	  "  sizes TEXT NOT NULL,                 -- asked for; at most so many bytes\n"
+	  "  lifetimes TEXT NOT NULL,             -- of frees; below so many microseconds,\n"
+	  "                                       -- null: longer\n"
 	  "  PRIMARY KEY(process, stack, allocator)\n"
 	  ") WITHOUT ROWID" },
 	{ "heap_thread",
@@ -198,6 +210,16 @@ const struct schema_object schema_tables[] = {
 	  "  freed_bytes INTEGER NOT NULL,\n"
 	  "  temporary INTEGER NOT NULL,\n"
 	  "  PRIMARY KEY(process, tid)\n"
+	  ") WITHOUT ROWID" },
+	{ "heap_size",
+	  "CREATE TABLE heap_size(\n"
+	  "  -- What a process asked for, by allocations and reallocations, by size.\n"
+	  "  process INTEGER NOT NULL,\n"
+	  "  most_bytes INTEGER NOT NULL,         -- 16, 32, 64 ...: each block at most\n"
+	  "  blocks INTEGER NOT NULL,\n"
+	  "  bytes INTEGER NOT NULL,\n"
+	  "  slack_bytes INTEGER NOT NULL,        -- the allocator added (heap.slack_known)\n"
+	  "  PRIMARY KEY(process, most_bytes)\n"
 	  ") WITHOUT ROWID" },
 	{ "slice",
 	  "CREATE TABLE slice(\n"

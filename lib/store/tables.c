@@ -175,7 +175,8 @@ const struct table table_heap = {
 		FIELD(unknown_frees, U64), FIELD(late_events, U64), FIELD(lost_events, U64),
 		FIELD(stall_us, U64), FIELD(inherited_bytes, U64), FIELD(inherited_frees, U64),
 		FIELD(counted_allocations, U64), FIELD(counted_reallocations, U64),
-		FIELD(counted_frees, U64), FIELD(counted_bytes, U64)),
+		FIELD(counted_frees, U64), FIELD(counted_bytes, U64),
+		FIELD(allocator, TEXT_OR_NULL), FIELD(slack_known, BOOL)),
 };
 #undef ROW
 
@@ -191,7 +192,17 @@ const struct table table_heap_site = {
 		FIELD(lifetime_us, U64), FIELD(lifetime_blocks, U64),
 		FIELD(allocations_variance, DOUBLE), FIELD(allocated_variance, DOUBLE),
 		FIELD(at_peak_variance, DOUBLE), FIELD(at_tree_peak_variance, DOUBLE),
-		FIELD(live_variance, DOUBLE)),
+		FIELD(live_variance, DOUBLE), FIELD(moved, U64), FIELD(copied_bytes, U64),
+		FIELD(at_peak_slack_bytes, U64), FIELD(at_tree_peak_slack_bytes, U64),
+		FIELD(sizes, HISTOGRAM), FIELD(lifetimes, HISTOGRAM)),
+};
+#undef ROW
+
+#define ROW struct profile_heap_size
+const struct table table_heap_size = {
+	"heap_size",
+	COLUMNS(ROW, REF(process, REF, table_process), FIELD(most_bytes, U64), FIELD(blocks, U64),
+		FIELD(bytes, U64), FIELD(slack_bytes, U64)),
 };
 #undef ROW
 

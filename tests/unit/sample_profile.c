@@ -146,7 +146,9 @@ const struct profile_heap sample_heaps[] = {
 	  .inherited_frees = 25,
 	  .counted_allocations = 26,
 	  .counted_frees = 27,
-	  .counted_bytes = 28 },
+	  .counted_bytes = 28,
+	  .allocator = "libc.so.6",
+	  .slack_known = true },
 	{ .process = 1, .peak_time_us = PROFILE_NO_TIME },
 };
 
@@ -167,7 +169,19 @@ const struct profile_heap_site sample_heap_sites[] = {
 	  .live_blocks = 11,
 	  .temporary = 12,
 	  .lifetime_us = 13,
-	  .lifetime_blocks = 14 },
+	  .lifetime_blocks = 14,
+	  .moved = 15,
+	  .copied_bytes = 16,
+	  .at_peak_slack_bytes = 17,
+	  .at_tree_peak_slack_bytes = 18,
+	  .sizes = { (const struct profile_class[]){ { 16, 19 }, { 64, UINT64_MAX } }, 2 },
+	  .lifetimes = { (const struct profile_class[]){ { UINT64_MAX, 20 } }, 1 } },
+};
+
+const struct profile_heap_size sample_heap_sizes[] = {
+	{ 0, 16, 1, 2, 3 },
+	{ 0, 32, 4, 5, 6 },
+	{ 1, UINT64_C(1) << 48, 7, UINT64_MAX, 9 },
 };
 
 /* In the order in which they are read. */
@@ -220,6 +234,7 @@ void sample_profile_put(struct writer *writer)
 	PUT_ALL(total, sample_totals);
 	PUT_ALL(heap, sample_heaps);
 	PUT_ALL(heap_site, sample_heap_sites);
+	PUT_ALL(heap_size, sample_heap_sizes);
 	PUT_ALL(heap_thread, sample_heap_threads);
 	PUT_ALL(slice, sample_slices);
 	PUT_ALL(memory, sample_memory);

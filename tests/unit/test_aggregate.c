@@ -19,6 +19,7 @@ struct kept {
 	VEC(struct profile_total) totals;
 	VEC(struct profile_heap) heaps;
 	VEC(struct profile_heap_site) heap_sites;
+	VEC(struct profile_heap_size) heap_sizes;
 	VEC(struct profile_heap_thread) heap_threads;
 	VEC(struct profile_quality) quality;
 	VEC(struct profile_slice) slices;
@@ -44,6 +45,7 @@ KEEP(sample, samples)
 KEEP(total, totals)
 KEEP(heap, heaps)
 KEEP(heap_site, heap_sites)
+KEEP(heap_size, heap_sizes)
 KEEP(heap_thread, heap_threads)
 KEEP(quality, quality)
 KEEP(slice, slices)
@@ -67,6 +69,7 @@ static const struct aggregate_sink sink = {
 	.total = keep_total,
 	.heap = keep_heap,
 	.heap_site = keep_heap_site,
+	.heap_size = keep_heap_size,
 	.heap_thread = keep_heap_thread,
 	.clear_slices = keep_clear,
 	.slice = keep_slice,
@@ -87,6 +90,7 @@ static void kept_release(struct kept *kept)
 	vec_free(&kept->totals);
 	vec_free(&kept->heaps);
 	vec_free(&kept->heap_sites);
+	vec_free(&kept->heap_sizes);
 	vec_free(&kept->heap_threads);
 	vec_free(&kept->quality);
 	vec_free(&kept->slices);
@@ -265,6 +269,7 @@ NOTE(sample, 'S')
 NOTE(total, 'T')
 NOTE(heap, 'h')
 NOTE(heap_site, 'H')
+NOTE(heap_size, 'z')
 NOTE(heap_thread, 'd')
 NOTE(slice, 'l')
 NOTE(memory, 'M')
@@ -281,6 +286,7 @@ static const struct aggregate_sink noting = {
 	.total = note_total,
 	.heap = note_heap,
 	.heap_site = note_heap_site,
+	.heap_size = note_heap_size,
 	.heap_thread = note_heap_thread,
 	.slice = note_slice,
 	.memory = note_memory,
@@ -302,6 +308,7 @@ Test(aggregate, passes_on_what_is_referred_to_first)
 	aggregate_memory(aggregate, 0, &(struct profile_memory){ 0 }, 1, false);
 	aggregate_slices(aggregate, 0, &(struct profile_slice){ 0 }, 1, false);
 	aggregate_heap_thread(aggregate, &(struct profile_heap_thread){ 0 });
+	aggregate_heap_size(aggregate, &(struct profile_heap_size){ 0 });
 	aggregate_heap_site(aggregate, &(struct profile_heap_site){ 0 });
 	aggregate_heap(aggregate, &(struct profile_heap){ 0 });
 	aggregate_sample(aggregate, &(struct profile_sample){ 0 });
@@ -313,7 +320,7 @@ Test(aggregate, passes_on_what_is_referred_to_first)
 			aggregate_address(aggregate, PROFILE_ADDRESS_CODE, 0, 1));
 	aggregate_flush(aggregate, &noting, order);
 
-	cr_assert_str_eq(order, "maseptSThHdlMq");
+	cr_assert_str_eq(order, "maseptSThHzdlMq");
 	aggregate_free(aggregate);
 }
 
@@ -439,6 +446,62 @@ Test(aggregate, tells_heap_sites_apart_by_process_stack_and_allocator)
 
 	cr_assert_eq(kept.heap_sites.nr, 4);
 	cr_assert_eq(kept.heap_sites.at[3].frees, 5);
+	kept_release(&kept);
+	aggregate_free(aggregate);
+}
+
+/* Checked when they are passed on: what is kept of the row refers to what is gone then. */
+static void check_sizes(void *context, const struct profile_heap_site *site)
+{
+	unsigned int *calls = context;
+
+	++*calls;
+	cr_assert_eq(site->sizes.nr, 2);
+	cr_assert_eq(site->sizes.at[1].bound, 32);
+	cr_assert_eq(site->sizes.at[1].blocks, *calls);
+	cr_assert_eq(site->lifetimes.nr, 0);
+}
+
+Test(aggregate, copies_histograms_and_passes_on_the_last_ones)
+{
+	struct aggregate *aggregate = aggregate_new();
+	const struct aggregate_sink checking = { .heap_site = check_sizes };
+	unsigned int calls = 0;
+
+	for (uint64_t round = 1; round <= 2; round++) {
+		struct profile_class classes[] = { { 16, 7 }, { 32, 0 } };
+
+		for (uint64_t nr = 0; nr <= round; nr++) {
+			classes[1].blocks = nr;
+			aggregate_heap_site(aggregate,
+					    &(struct profile_heap_site){ .sizes = { classes, 2 } });
+		}
+		classes[1].blocks = 1000;
+		aggregate_flush(aggregate, &checking, &calls);
+		aggregate_flush(aggregate, &checking, &calls);
+		cr_assert_eq(calls, round);
+	}
+	aggregate_heap_site(aggregate, &(struct profile_heap_site){ 0 });
+	aggregate_free(aggregate);
+}
+
+Test(aggregate, tells_heap_sizes_apart_by_process_and_size)
+{
+	struct aggregate *aggregate = aggregate_new();
+	struct profile_heap_size size = { .process = 1, .most_bytes = 16, .blocks = 1 };
+
+	aggregate_heap_size(aggregate, &size);
+	size.most_bytes = 32;
+	aggregate_heap_size(aggregate, &size);
+	size.process = 2;
+	aggregate_heap_size(aggregate, &size);
+	size.blocks = 5;
+	aggregate_heap_size(aggregate, &size);
+
+	struct kept kept = flush(aggregate);
+
+	cr_assert_eq(kept.heap_sizes.nr, 3);
+	cr_assert_eq(kept.heap_sizes.at[2].blocks, 5);
 	kept_release(&kept);
 	aggregate_free(aggregate);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "store/classes.h"
 
 enum { IMAGES = 4, SITES = 24, LANES = 20, THREADS = 16, EVENTS = 400, BLOCKS = 128 };
 
@@ -23,18 +24,22 @@ struct oracle_block {
 
 struct oracle_moment {
 	uint64_t bytes, blocks, time_ns;
-	uint64_t site_bytes[SITES], site_blocks[SITES];
+	uint64_t site_bytes[SITES], site_blocks[SITES], site_slack[SITES];
 };
 
 struct oracle_site {
 	int image;
 	uint64_t allocations, frees, reallocations, allocated, freed, temporary, lifetime_ns;
+	uint64_t moved, copied;
+	uint64_t sizes[SIZE_CLASSES], lifetimes[LIFETIME_CLASSES];
 };
 
 struct oracle_image {
 	bool ended;
 	uint64_t unknown_frees, changed_ns;
 	uint64_t churn_bytes[4], churn_blocks[4];
+	struct heap_size_class sizes[SIZE_CLASSES];
+	bool is_glibc;
 	struct oracle_moment peak;
 };
 
@@ -53,6 +58,49 @@ struct oracle {
 	long operations, last_operation[THREADS];
 };
 
+static bool oracle_is_mapped(uint64_t address, uint64_t size)
+{
+	return size > 131048 && address % 4096 == 16;
+}
+
+/* Blocks of 24, 40, 56 ... bytes; in pages of their own as many as such a block fits into. */
+static uint64_t oracle_slack(const struct oracle *o, int image, uint64_t address, uint64_t size)
+{
+	uint64_t usable = 24, pages = 4096 - 16;
+
+	if (!o->image[image].is_glibc)
+		return 0;
+	while (usable < size)
+		usable += 16;
+	while (pages < usable)
+		pages += 4096;
+	return (oracle_is_mapped(address, size) ? pages : usable) - size;
+}
+
+static void oracle_ask(struct oracle *o, int image, int site, uint64_t address, uint64_t size)
+{
+	struct heap_size_class *class;
+	int i = 0;
+
+	while (size > UINT64_C(16) << i)
+		i++;
+	o->site[site].sizes[i]++;
+	class = &o->image[image].sizes[i];
+	class->blocks++;
+	class->bytes += size;
+	class->slack_bytes += oracle_slack(o, image, address, size);
+}
+
+static int oracle_lifetime(uint64_t ns)
+{
+	uint64_t below = 1000;
+	int i = 0;
+
+	for (; ns >= below && i < LIFETIME_CLASSES - 1; below *= 10)
+		i++;
+	return i;
+}
+
 static struct oracle_moment oracle_now(const struct oracle *o, int image)
 {
 	struct oracle_moment now = { 0 };
@@ -66,6 +114,7 @@ static struct oracle_moment oracle_now(const struct oracle *o, int image)
 		now.blocks++;
 		now.site_bytes[b->site] += b->size;
 		now.site_blocks[b->site]++;
+		now.site_slack[b->site] += oracle_slack(o, b->image, b->address, b->size);
 	}
 	now.time_ns = image >= 0 ? o->image[image].changed_ns : o->changed_ns;
 	return now;
@@ -120,6 +169,7 @@ static void oracle_alloc(struct oracle *o, const struct heap_event *e)
 	o->last_operation[o->lane_thread[e->lane]] = o->operations;
 	o->site[e->site].allocations++;
 	o->site[e->site].allocated += e->size;
+	oracle_ask(o, o->lane_image[e->lane], (int)e->site, e->address, e->size);
 	thread_of(o, e)->allocations++;
 	thread_of(o, e)->allocated += e->size;
 }
@@ -140,6 +190,7 @@ static void oracle_free(struct oracle *o, const struct heap_event *e, int i)
 		s->frees++;
 		s->freed += b->size;
 		s->lifetime_ns += e->time_ns - b->born_ns;
+		s->lifetimes[oracle_lifetime(e->time_ns - b->born_ns)]++;
 		s->temporary += *last == b->made_by;
 		thread_of(o, e)->frees++;
 		thread_of(o, e)->freed += b->size;
@@ -165,6 +216,12 @@ static void oracle_realloc(struct oracle *o, const struct heap_event *e, int i)
 	s->reallocations++;
 	s->allocated += e->size;
 	s->freed += b->size;
+	s->moved += b->address != e->address;
+	if (b->address != e->address &&
+	    !(o->image[b->image].is_glibc && oracle_is_mapped(b->address, b->size) &&
+	      oracle_is_mapped(e->address, e->size)))
+		s->copied += b->size < e->size ? b->size : e->size;
+	oracle_ask(o, b->image, (int)e->site, e->address, e->size);
 	thread_of(o, e)->reallocations++;
 	thread_of(o, e)->allocated += e->size;
 	thread_of(o, e)->freed += b->size;
@@ -246,6 +303,9 @@ static void add_image(struct trace *t)
 	int lanes = 1 + (int)pick(t, 5);
 
 	cr_assert_eq(image, (uint32_t)t->images);
+	t->oracle.image[image].is_glibc = pick(t, 3);
+	if (t->oracle.image[image].is_glibc)
+		heap_model_glibc(t->model, image, 4096);
 	for (int i = 0; i < lanes; i++) {
 		uint32_t lane = heap_model_lane(t->model, image);
 		/* The fifth lane is a signal handler's on the fourth thread. */
@@ -276,6 +336,14 @@ static uint32_t pick_site(struct trace *t, int image)
 	return site;
 }
 
+/* Sites have favourites, as real ones do; some blocks are large enough for pages of their own. */
+static uint64_t pick_size(struct trace *t, uint32_t site)
+{
+	if (pick(t, 3))
+		return 24 * (site % 4);
+	return pick(t, 6) ? pick(t, 80) : 131000 + 4000 * pick(t, 4) + pick(t, 100);
+}
+
 static void emit(struct trace *t, uint32_t lane, enum heap_op op, uint64_t address)
 {
 	static const unsigned int step_ns[] = { 0, 500, 7000, 90000, 3000000, 70000000 };
@@ -283,19 +351,21 @@ static void emit(struct trace *t, uint32_t lane, enum heap_op op, uint64_t addre
 
 	t->time_ns += pick(t, 1 + step_ns[pick(t, 6)]);
 	*e = (struct heap_event){ .address = address,
-				  .size = 8 * pick(t, 5),
 				  .time_ns = t->time_ns,
 				  .lane = lane,
 				  .op = op,
 				  .site = pick_site(t, t->oracle.lane_image[lane]) };
+	e->size = pick_size(t, e->site);
 	oracle_apply(&t->oracle, e);
 	if (t->nr == EVENTS || !pick(t, 40))
 		give(t);
 }
 
-/* Few addresses, so that they are reused a lot; 8 bytes apart and far apart. */
+/* Few addresses, so that they are reused a lot; 8 bytes apart, far apart, or at pages. */
 static uint64_t pick_address(struct trace *t)
 {
+	if (!pick(t, 4))
+		return 0x7010 + 0x1000 * pick(t, 4);
 	return 0x5000 + 8 * pick(t, 6) + ((uint64_t)pick(t, 2) << 30);
 }
 
@@ -351,6 +421,16 @@ static void end_image(struct trace *t, int image)
 	oracle_end(&t->oracle, image, t->time_ns);
 }
 
+static void check_histograms(const struct trace *t, uint32_t site)
+{
+	const struct oracle_site *s = &t->oracle.site[site];
+	uint64_t sizes[SIZE_CLASSES] = { 0 }, lifetimes[LIFETIME_CLASSES] = { 0 };
+
+	heap_model_site_histograms(t->model, site, sizes, lifetimes);
+	cr_assert_arr_eq(sizes, s->sizes, sizeof(sizes));
+	cr_assert_arr_eq(lifetimes, s->lifetimes, sizeof(lifetimes));
+}
+
 static void check_sites(struct trace *t, int image)
 {
 	const struct oracle *o = &t->oracle;
@@ -364,6 +444,11 @@ static void check_sites(struct trace *t, int image)
 		if (s->image != image)
 			continue;
 		heap_model_site_figures(t->model, (uint32_t)i, &f);
+		check_histograms(t, (uint32_t)i);
+		cr_assert_eq(f.moved, s->moved);
+		cr_assert_eq(f.copied_bytes, s->copied);
+		cr_assert_eq(f.at_peak_slack_bytes, peak->site_slack[i]);
+		cr_assert_eq(f.at_tree_peak_slack_bytes, o->peak.site_slack[i]);
 		cr_assert_eq(f.allocations, s->allocations);
 		cr_assert_eq(f.frees, s->frees);
 		cr_assert_eq(f.reallocations, s->reallocations);
@@ -421,6 +506,13 @@ static void check_image(struct trace *t, int image, struct profile_heap *sum)
 	for (int i = 0; i < 4; i++) {
 		cr_assert_eq(f.churn[i].bytes, o->churn_bytes[i]);
 		cr_assert_eq(f.churn[i].blocks, o->churn_blocks[i]);
+	}
+	for (unsigned int i = 0; i < SIZE_CLASSES; i++) {
+		struct heap_size_class size = heap_model_size(t->model, (uint32_t)image, i);
+
+		cr_assert_eq(size.blocks, o->sizes[i].blocks);
+		cr_assert_eq(size.bytes, o->sizes[i].bytes);
+		cr_assert_eq(size.slack_bytes, o->sizes[i].slack_bytes);
 	}
 	cr_assert_eq(heap_model_duplicates(t->model, (uint32_t)image), 0);
 	check_peak(&f, &o->peak);

@@ -281,6 +281,16 @@ Test(profile_file, gives_back_heaps_with_the_tree_first)
 	profile_free(profile);
 }
 
+static void assert_same_histogram(const struct profile_histogram *read,
+				  const struct profile_histogram *written)
+{
+	cr_assert_eq(read->nr, written->nr);
+	for (size_t i = 0; i < read->nr; i++) {
+		cr_equal(read->at + i, written->at + i, bound);
+		cr_equal(read->at + i, written->at + i, blocks);
+	}
+}
+
 Test(profile_file, gives_back_heap_sites)
 {
 	sample_profile_write("p");
@@ -306,6 +316,31 @@ Test(profile_file, gives_back_heap_sites)
 	cr_equal(read, sample_heap_sites, temporary);
 	cr_equal(read, sample_heap_sites, lifetime_us);
 	cr_equal(read, sample_heap_sites, lifetime_blocks);
+	cr_equal(read, sample_heap_sites, moved);
+	cr_equal(read, sample_heap_sites, copied_bytes);
+	cr_equal(read, sample_heap_sites, at_peak_slack_bytes);
+	cr_equal(read, sample_heap_sites, at_tree_peak_slack_bytes);
+	assert_same_histogram(&read->sizes, &sample_heap_sites->sizes);
+	assert_same_histogram(&read->lifetimes, &sample_heap_sites->lifetimes);
+	profile_free(profile);
+}
+
+Test(profile_file, gives_back_heap_sizes)
+{
+	sample_profile_write("p");
+
+	struct profile *profile = read_profile("p");
+
+	cr_assert_eq(profile->nr_heap_sizes, ARRAY_SIZE(sample_heap_sizes));
+	for (size_t i = 0; i < ARRAY_SIZE(sample_heap_sizes); i++) {
+		const struct profile_heap_size *read = &profile->heap_sizes[i];
+
+		cr_equal(read, &sample_heap_sizes[i], process);
+		cr_equal(read, &sample_heap_sizes[i], most_bytes);
+		cr_equal(read, &sample_heap_sizes[i], blocks);
+		cr_equal(read, &sample_heap_sizes[i], bytes);
+		cr_equal(read, &sample_heap_sizes[i], slack_bytes);
+	}
 	profile_free(profile);
 }
 

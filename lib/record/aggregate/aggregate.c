@@ -48,10 +48,13 @@ struct aggregate {
 	struct maps totals_of;			    /* by event: stack, thread -> row of totals */
 	struct map heap_of;			    /* process -> row of heaps */
 	struct map sites_of[PROFILE_NR_ALLOCATORS]; /* process, stack -> row of heap_sites */
-	struct map heap_threads_of;		    /* process, tid -> row of heap_threads */
-	struct intern quality_keys;		    /* numbered like quality */
+	struct map heap_sizes_of;   /* process, most_bytes's log2 -> row of heap_sizes */
+	struct map heap_threads_of; /* process, tid -> row of heap_threads */
+	struct intern quality_keys; /* numbered like quality */
 
-	struct rows events, processes, threads, totals, heaps, heap_sites, heap_threads, quality;
+	/* A row of heap_sites owns its histograms, until they are passed on. */
+	struct rows events, processes, threads, totals, heaps, heap_sites, heap_sizes, heap_threads,
+		quality;
 };
 
 struct aggregate *aggregate_new(void)
@@ -66,6 +69,7 @@ struct aggregate *aggregate_new(void)
 	aggregate->totals = ROWS(struct profile_total);
 	aggregate->heaps = ROWS(struct profile_heap);
 	aggregate->heap_sites = ROWS(struct profile_heap_site);
+	aggregate->heap_sizes = ROWS(struct profile_heap_size);
 	aggregate->heap_threads = ROWS(struct profile_heap_thread);
 	aggregate->quality = ROWS(struct profile_quality);
 	return aggregate;
@@ -77,8 +81,32 @@ static void release_indexes(struct aggregate *aggregate)
 	map_release(&aggregate->heap_of);
 	for (size_t i = 0; i < ARRAY_SIZE(aggregate->sites_of); i++)
 		map_release(&aggregate->sites_of[i]);
+	map_release(&aggregate->heap_sizes_of);
 	map_release(&aggregate->heap_threads_of);
 	intern_release(&aggregate->quality_keys);
+}
+
+static void free_histograms(struct profile_heap_site *site)
+{
+	free((void *)site->sizes.at);
+	free((void *)site->lifetimes.at);
+	site->sizes = site->lifetimes = (struct profile_histogram){ 0 };
+}
+
+static void copy_histogram(struct profile_histogram *histogram)
+{
+	size_t size = histogram->nr * sizeof(histogram->at[0]);
+
+	histogram->at = size ? memcpy(xmalloc(size), histogram->at, size) : NULL;
+}
+
+static void release_sites(struct rows *sites)
+{
+	struct profile_heap_site *site = (void *)sites->at;
+
+	for (size_t i = 0; i < sites->nr; i++)
+		free_histograms(&site[i]);
+	rows_release(sites);
 }
 
 static void release_rows(struct aggregate *aggregate)
@@ -88,7 +116,8 @@ static void release_rows(struct aggregate *aggregate)
 	rows_release(&aggregate->threads);
 	rows_release(&aggregate->totals);
 	rows_release(&aggregate->heaps);
-	rows_release(&aggregate->heap_sites);
+	release_sites(&aggregate->heap_sites);
+	rows_release(&aggregate->heap_sizes);
 	rows_release(&aggregate->heap_threads);
 	rows_release(&aggregate->quality);
 }
@@ -286,16 +315,35 @@ void aggregate_sample(struct aggregate *aggregate, const struct profile_sample *
 
 void aggregate_heap(struct aggregate *aggregate, const struct profile_heap *heap)
 {
+	struct profile_heap row = *heap;
+
 	lock(aggregate);
-	put_by_key(&aggregate->heaps, &aggregate->heap_of, heap->process, heap);
+	row.allocator = keep(aggregate, heap->allocator);
+	put_by_key(&aggregate->heaps, &aggregate->heap_of, heap->process, &row);
 	unlock(aggregate);
 }
 
 void aggregate_heap_site(struct aggregate *aggregate, const struct profile_heap_site *site)
 {
+	struct map *map = &aggregate->sites_of[site->allocator];
+	uint64_t key = map_pair(site->process, site->stack), *number;
+	struct profile_heap_site row = *site;
+
+	copy_histogram(&row.sizes);
+	copy_histogram(&row.lifetimes);
 	lock(aggregate);
-	put_by_key(&aggregate->heap_sites, &aggregate->sites_of[site->allocator],
-		   map_pair(site->process, site->stack), site);
+	number = map_find(map, key);
+	if (number)
+		free_histograms(rows_edit(&aggregate->heap_sites, (uint32_t)*number));
+	put_by_key(&aggregate->heap_sites, map, key, &row);
+	unlock(aggregate);
+}
+
+void aggregate_heap_size(struct aggregate *aggregate, const struct profile_heap_size *size)
+{
+	lock(aggregate);
+	put_by_key(&aggregate->heap_sizes, &aggregate->heap_sizes_of,
+		   map_pair(size->process, (uint32_t)__builtin_clzll(size->most_bytes | 1)), size);
 	unlock(aggregate);
 }
 
@@ -370,9 +418,20 @@ struct batch {
 	struct samples samples;
 	struct slices slices;
 	struct memory memory;
-	struct rows modules, events, processes, threads, totals, heaps, heap_sites, heap_threads,
-		quality;
+	struct rows modules, events, processes, threads, totals, heaps, heap_sites, heap_sizes,
+		heap_threads, quality;
 };
+
+/* Their histograms go with them. */
+static struct rows take_sites(struct rows *sites)
+{
+	struct rows taken = rows_take(sites);
+	struct profile_heap_site *site = (void *)sites->at;
+
+	for (size_t i = 0; i < sites->nr; i++)
+		site[i].sizes = site[i].lifetimes = (struct profile_histogram){ 0 };
+	return taken;
+}
 
 static struct batch take_batch(struct aggregate *aggregate)
 {
@@ -390,7 +449,8 @@ static struct batch take_batch(struct aggregate *aggregate)
 		.threads = rows_take(&aggregate->threads),
 		.totals = rows_take(&aggregate->totals),
 		.heaps = rows_take(&aggregate->heaps),
-		.heap_sites = rows_take(&aggregate->heap_sites),
+		.heap_sites = take_sites(&aggregate->heap_sites),
+		.heap_sizes = rows_take(&aggregate->heap_sizes),
 		.heap_threads = rows_take(&aggregate->heap_threads),
 		.quality = rows_take(&aggregate->quality),
 	};
@@ -414,7 +474,8 @@ static void release_batch(struct batch *batch)
 	rows_release(&batch->threads);
 	rows_release(&batch->totals);
 	rows_release(&batch->heaps);
-	rows_release(&batch->heap_sites);
+	release_sites(&batch->heap_sites);
+	rows_release(&batch->heap_sizes);
 	rows_release(&batch->heap_threads);
 	rows_release(&batch->quality);
 }
@@ -459,6 +520,7 @@ static void flush_figures(const struct batch *batch, const struct aggregate_sink
 	pass_on(&batch->totals, sink->total);
 	pass_on(&batch->heaps, sink->heap);
 	pass_on(&batch->heap_sites, sink->heap_site);
+	pass_on(&batch->heap_sizes, sink->heap_size);
 	pass_on(&batch->heap_threads, sink->heap_thread);
 	vec_each(&batch->slices, slice) flush_slice(slice, sink, context);
 	vec_each(&batch->memory, memory) flush_memory(memory, sink, context);

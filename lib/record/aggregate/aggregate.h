@@ -47,8 +47,10 @@ void aggregate_sample(struct aggregate *aggregate, const struct profile_sample *
 
 /* Replaces the figures of the image, or of the tree. */
 void aggregate_heap(struct aggregate *aggregate, const struct profile_heap *heap);
-/* Replaces the figures of (process, stack, allocator). */
+/* Replaces the figures of (process, stack, allocator).  Its histograms are copied. */
 void aggregate_heap_site(struct aggregate *aggregate, const struct profile_heap_site *site);
+/* Replaces those of (process, most_bytes). */
+void aggregate_heap_size(struct aggregate *aggregate, const struct profile_heap_size *size);
 /* Replaces the figures of (process, tid). */
 void aggregate_heap_thread(struct aggregate *aggregate, const struct profile_heap_thread *thread);
 
@@ -75,6 +77,7 @@ struct aggregate_sink {
 	void (*total)(void *context, const struct profile_total *total);
 	void (*heap)(void *context, const struct profile_heap *heap);
 	void (*heap_site)(void *context, const struct profile_heap_site *site);
+	void (*heap_size)(void *context, const struct profile_heap_size *size);
 	void (*heap_thread)(void *context, const struct profile_heap_thread *thread);
 	void (*clear_slices)(void *context, uint32_t process);
 	void (*slice)(void *context, const struct profile_slice *slice);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "record/heap/mode.h"
@@ -52,6 +53,31 @@ static bool was_live(const struct wire_segment *shared)
 	       (state == WIRE_STATE_OFF && shared->reason == WIRE_REASON_RECORDER_GONE);
 }
 
+static bool is_glibc(const char *library)
+{
+	return !strcmp(library, "libc.so.6") || !strncmp(library, "libc-2.", 7);
+}
+
+/* Whose malloc the shim passes calls on to. */
+static void read_allocator(struct image *image, const struct segment *segment)
+{
+	struct wire_module wire;
+	char *path = NULL;
+
+	if (segment_module(segment, segment->shared->allocator, &wire))
+		path = segment_text(segment, wire.path_at, wire.path_bytes);
+	if (!path)
+		return;
+
+	const char *slash = strrchr(path, '/');
+
+	image->allocator = xstrdup(slash ? slash + 1 : path);
+	image->slack_known = is_glibc(image->allocator);
+	if (image->slack_known)
+		heap_model_glibc(image->model, image->id, (uint64_t)sysconf(_SC_PAGESIZE));
+	free(path);
+}
+
 struct image *image_new(struct heap_model *model, struct segment *segment)
 {
 	struct image *image = xcalloc(1, sizeof(*image));
@@ -65,6 +91,7 @@ struct image *image_new(struct heap_model *model, struct segment *segment)
 	image->changed = true;
 	image->was_tracked = was_live(segment->shared);
 	read_hello(image, segment->shared);
+	read_allocator(image, segment);
 	return image;
 }
 
@@ -80,6 +107,7 @@ void image_free(struct image *image)
 	vec_free(&image->rows);
 	vec_free(&image->threads);
 	free(image->executable);
+	free(image->allocator);
 	free(image->arguments_text);
 	free(image->arguments);
 	free(image);
@@ -143,7 +171,8 @@ uint32_t image_site_further(struct image *image, uint32_t node, unsigned int fun
 	return is_sample ? sized_site(image, node, function, *site, size) : (uint32_t)*site;
 }
 
-static uint32_t row_of(struct image *image, uint32_t stack, enum profile_allocator allocator)
+static struct image_row *row_of(struct image *image, uint32_t stack,
+				enum profile_allocator allocator)
 {
 	bool added;
 	uint64_t *row = map_add(&image->row_of, (uint64_t)stack << 8 | allocator, &added);
@@ -153,18 +182,24 @@ static uint32_t row_of(struct image *image, uint32_t stack, enum profile_allocat
 		vec_push(&image->rows,
 			 (struct image_row){ .stack = stack, .allocator = allocator });
 	}
-	return (uint32_t)*row;
+	return &image->rows.at[*row];
+}
+
+static void resolve(struct image *image, struct frames *frames, uint32_t id)
+{
+	struct image_site *site = &image->sites.at[id];
+	uint32_t stack =
+		frames_stack(frames, &image->frames, image->segment, site->node, &site->truncated);
+	struct image_row *row = row_of(image, stack, site->allocator);
+
+	site->older = row->newest;
+	row->newest = id + 1;
 }
 
 bool image_resolve(struct image *image, struct frames *frames, size_t nr)
 {
-	for (; nr && image->segment && image->nr_resolved < image->sites.nr; nr--) {
-		struct image_site *site = &image->sites.at[image->nr_resolved++];
-		uint32_t stack = frames_stack(frames, &image->frames, image->segment, site->node,
-					      &site->truncated);
-
-		site->row = row_of(image, stack, site->allocator);
-	}
+	for (; nr && image->segment && image->nr_resolved < image->sites.nr; nr--)
+		resolve(image, frames, (uint32_t)image->nr_resolved++);
 	return image->segment && image->nr_resolved < image->sites.nr;
 }
 
@@ -210,6 +245,8 @@ void image_figures(const struct image *image, struct profile_heap *figures)
 {
 	heap_model_figures(image->model, image->id, figures);
 	figures->process = image->process;
+	figures->allocator = image->allocator;
+	figures->slack_known = image->slack_known;
 	figures->stall_us = image->stalled_ns / 1000;
 	figures->counted_allocations = image->counted_allocations;
 	figures->counted_reallocations = image->counted_reallocations;
@@ -239,13 +276,20 @@ static void add(struct profile_heap_site *sum, const struct profile_heap_site *s
 	sum->at_peak_variance += site->at_peak_variance;
 	sum->at_tree_peak_variance += site->at_tree_peak_variance;
 	sum->live_variance += site->live_variance;
+	sum->moved += site->moved;
+	sum->copied_bytes += site->copied_bytes;
+	sum->at_peak_slack_bytes += site->at_peak_slack_bytes;
+	sum->at_tree_peak_slack_bytes += site->at_tree_peak_slack_bytes;
 }
 
 /* From the parts in which a sample is added up to whole numbers. */
 static void round_row(struct profile_heap_site *row)
 {
-	uint64_t *const bytes[] = { &row->allocated_bytes, &row->freed_bytes, &row->at_peak_bytes,
-				    &row->at_tree_peak_bytes, &row->live_bytes };
+	uint64_t *const bytes[] = {
+		&row->allocated_bytes,	       &row->freed_bytes, &row->at_peak_bytes,
+		&row->at_tree_peak_bytes,      &row->live_bytes,  &row->at_peak_slack_bytes,
+		&row->at_tree_peak_slack_bytes
+	};
 	uint64_t *const blocks[] = { &row->allocations,		&row->frees,
 				     &row->reallocations,	&row->at_peak_blocks,
 				     &row->at_tree_peak_blocks, &row->live_blocks,
@@ -260,13 +304,21 @@ static void round_row(struct profile_heap_site *row)
 static uint64_t checksum(const struct profile_heap_site *row)
 {
 	const uint64_t words[] = {
-		row->allocations,	  row->frees,
-		row->reallocations,	  row->allocated_bytes,
-		row->freed_bytes,	  row->at_peak_bytes,
-		row->at_peak_blocks,	  row->at_tree_peak_bytes,
-		row->at_tree_peak_blocks, row->live_bytes,
-		row->live_blocks,	  row->temporary,
+		row->allocations,
+		row->frees,
+		row->reallocations,
+		row->allocated_bytes,
+		row->freed_bytes,
+		row->at_peak_bytes,
+		row->at_peak_blocks,
+		row->at_tree_peak_bytes,
+		row->at_tree_peak_blocks,
+		row->live_bytes,
+		row->live_blocks,
+		row->temporary,
 		row->lifetime_us,
+		row->at_peak_slack_bytes,
+		row->at_tree_peak_slack_bytes,
 	};
 	uint64_t sum = 1;
 
@@ -275,30 +327,77 @@ static uint64_t checksum(const struct profile_heap_site *row)
 	return sum | 1;
 }
 
-static void push_rows(struct image *image, struct aggregate *aggregate)
+static struct profile_heap_site row_figures(const struct image *image, const struct image_row *row)
 {
-	struct profile_heap_site *sums = xcalloc(image->rows.nr + 1, sizeof(*sums));
+	struct profile_heap_site sum = { .process = image->process,
+					 .stack = row->stack,
+					 .allocator = row->allocator };
 	struct profile_heap_site figures;
 
-	for (size_t i = 0; i < image->nr_resolved; i++) {
-		heap_model_site_figures(image->model, image->sites.at[i].model, &figures);
-		add(&sums[image->sites.at[i].row], &figures);
+	for (uint32_t id = row->newest; id; id = image->sites.at[id - 1].older) {
+		heap_model_site_figures(image->model, image->sites.at[id - 1].model, &figures);
+		add(&sum, &figures);
 	}
-	for (size_t i = 0; i < image->rows.nr; i++) {
-		struct image_row *row = &image->rows.at[i];
-		uint64_t sum = checksum(&sums[i]);
+	return sum;
+}
 
-		if (sum == row->pushed)
-			continue;
-		row->pushed = sum;
-		if (image->mode == WIRE_MODE_SAMPLE)
-			round_row(&sums[i]);
-		sums[i].process = image->process;
-		sums[i].stack = row->stack;
-		sums[i].allocator = row->allocator;
-		aggregate_heap_site(aggregate, &sums[i]);
+/* Of the sums by class; bound_of a class is its bound. */
+static struct profile_histogram pack(const struct image *image, struct profile_class *classes,
+				     const uint64_t *sums, size_t nr,
+				     uint64_t (*bound_of)(unsigned int class))
+{
+	struct profile_histogram histogram = { .at = classes };
+
+	for (unsigned int i = 0; i < nr; i++) {
+		uint64_t blocks = image->mode == WIRE_MODE_SAMPLE ? worth_blocks(sums[i]) : sums[i];
+
+		if (blocks)
+			classes[histogram.nr++] = (struct profile_class){ bound_of(i), blocks };
 	}
-	free(sums);
+	return histogram;
+}
+
+static void push_row(const struct image *image, const struct image_row *row,
+		     struct profile_heap_site *figures, struct aggregate *aggregate)
+{
+	uint64_t sizes[SIZE_CLASSES] = { 0 }, lifetimes[LIFETIME_CLASSES] = { 0 };
+	struct profile_class size_classes[SIZE_CLASSES], lifetime_classes[LIFETIME_CLASSES];
+
+	for (uint32_t id = row->newest; id; id = image->sites.at[id - 1].older)
+		heap_model_site_histograms(image->model, image->sites.at[id - 1].model, sizes,
+					   lifetimes);
+	figures->sizes = pack(image, size_classes, sizes, SIZE_CLASSES, size_class_most);
+	figures->lifetimes =
+		pack(image, lifetime_classes, lifetimes, LIFETIME_CLASSES, lifetime_class_below_us);
+	if (image->mode == WIRE_MODE_SAMPLE)
+		round_row(figures);
+	aggregate_heap_site(aggregate, figures);
+}
+
+static void push_rows(struct image *image, struct aggregate *aggregate)
+{
+	vec_each(&image->rows, row)
+	{
+		struct profile_heap_site figures = row_figures(image, row);
+		uint64_t sum = checksum(&figures);
+
+		if (sum != row->pushed)
+			push_row(image, row, &figures, aggregate);
+		row->pushed = sum;
+	}
+}
+
+static void push_sizes(struct image *image, struct aggregate *aggregate)
+{
+	for (unsigned int i = 0; i < SIZE_CLASSES; i++) {
+		struct heap_size_class class = heap_model_size(image->model, image->id, i);
+		struct profile_heap_size row = { image->process, size_class_most(i), class.blocks,
+						 class.bytes, class.slack_bytes };
+
+		if (row.blocks != image->pushed_sizes[i])
+			aggregate_heap_size(aggregate, &row);
+		image->pushed_sizes[i] = row.blocks;
+	}
 }
 
 static void push_threads(struct image *image, struct aggregate *aggregate)
@@ -338,6 +437,7 @@ void image_push(struct image *image, struct aggregate *aggregate, bool peak_move
 		image_figures(image, &figures);
 		aggregate_heap(aggregate, &figures);
 		push_timeline(image, aggregate);
+		push_sizes(image, aggregate);
 		push_threads(image, aggregate);
 	}
 	push_rows(image, aggregate);

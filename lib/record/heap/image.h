@@ -25,19 +25,21 @@
 #include "record/heap/frames.h"
 #include "record/heap/model.h"
 #include "record/heap/segment.h"
+#include "store/classes.h"
 
 /* A stack of the shim's that allocates by one function. */
 struct image_site {
 	uint32_t model; /* site */
 	uint32_t node;
 	enum profile_allocator allocator;
-	uint32_t row;	    /* valid when resolved */
+	uint32_t older;	    /* of the same row, + 1; valid when resolved */
 	uint32_t truncated; /* see frames.h */
 };
 
 struct image_row {
 	uint32_t stack;
 	enum profile_allocator allocator;
+	uint32_t newest; /* site + 1 */
 	uint64_t pushed; /* checksum of the figures last pushed */
 };
 
@@ -51,6 +53,8 @@ struct image {
 	uint32_t process; /* the profile's; PROFILE_NONE: not known yet */
 	struct heap_hello hello;
 	char *executable, *arguments_text, **arguments;
+	char *allocator; /* the library whose malloc it is; NULL: not known */
+	bool slack_known;
 
 	struct map site_of;  /* node << 8 | function to model's site; in a sample to a number */
 	struct map sized_of; /* in a sample: that number and the size to model's site */
@@ -59,6 +63,7 @@ struct image {
 	struct frames_image frames;
 	struct map row_of; /* stack << 8 | allocator to index */
 	VEC(struct image_row) rows;
+	uint64_t pushed_sizes[SIZE_CLASSES]; /* blocks */
 	VEC(uint64_t) threads; /* by the model's index: operations of those last pushed */
 
 	bool changed; /* since the last push */

@@ -8,16 +8,14 @@
 #include "base/vec.h"
 #include "record/heap/blocks.h"
 #include "record/heap/peak.h"
+#include "record/heap/site.h"
+#include "record/heap/slack.h"
 #include "record/heap/worth.h"
+#include "store/classes.h"
 
 #define PREFETCH_AHEAD 16
 /* What each event goes through: a call is a tenth of it. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
-#define LIFETIMES                                         \
-	{                                                 \
-		10 * 1000, 1000 * 1000, 100 * 1000 * 1000 \
-	}
-
 struct thread {
 	int32_t tid;
 	uint32_t last_alloc; /* if that was its last operation; or 0 */
@@ -38,24 +36,14 @@ struct image {
 	uint64_t allocations, frees, reallocations;
 	uint64_t allocated_bytes, freed_bytes;
 	uint64_t temporary;
-	uint64_t churn_bytes[PROFILE_NR_LIFETIMES];
-	uint64_t churn_blocks[PROFILE_NR_LIFETIMES];
+	uint64_t churn_bytes[LIFETIME_CLASSES], churn_blocks[LIFETIME_CLASSES];
+	struct heap_size_class sizes[SIZE_CLASSES];
 	uint64_t unknown_frees, duplicates, late, lost;
 	bool forked;
 	struct heritage *heritage; /* NULL: none, or not known */
 	uint64_t inherited_bytes, inherited_frees;
 	bool ended;
-};
-
-struct site {
-	uint64_t live_bytes, live_blocks;
-	uint64_t allocations, frees, reallocations;
-	uint64_t allocated_bytes, freed_bytes;
-	uint64_t temporary;
-	uint64_t lifetime_ns;
-	struct peak_part in_image, in_tree;
-	uint32_t image;
-	uint32_t older; /* the image's site before this one, + 1 */
+	uint64_t glibc_page; /* see slack.h */
 };
 
 struct lane {
@@ -67,9 +55,9 @@ struct lane {
 
 struct heap_model {
 	VEC(struct image *) images;
-	VEC(struct site) sites;
+	struct sites sites;
 	VEC(struct lane) lanes;
-	VEC(uint32_t) free_lanes, free_sites, free_images;
+	VEC(uint32_t) free_lanes, free_images;
 	struct profile_heap retired; /* sums over the images that are forgotten */
 	struct peak tree;
 	struct timeline timeline; /* of the tree */
@@ -77,8 +65,6 @@ struct heap_model {
 	bool is_sample;
 	VEC(uint64_t) weights; /* of a sample, by site */
 };
-
-_Static_assert(sizeof(struct site) <= 128, "two cache lines");
 
 struct heap_model *heap_model_new(void)
 {
@@ -113,11 +99,10 @@ void heap_model_free(struct heap_model *model)
 		return;
 	vec_each(&model->images, image) image_free(*image);
 	vec_free(&model->images);
-	vec_free(&model->sites);
+	sites_release(&model->sites);
 	vec_free(&model->weights);
 	vec_free(&model->lanes);
 	vec_free(&model->free_lanes);
-	vec_free(&model->free_sites);
 	vec_free(&model->free_images);
 	timeline_release(&model->timeline);
 	free(model);
@@ -135,6 +120,11 @@ uint32_t heap_model_image(struct heap_model *model)
 		vec_push(&model->images, image);
 	}
 	return id;
+}
+
+void heap_model_glibc(struct heap_model *model, uint32_t image, uint64_t page_bytes)
+{
+	model->images.at[image]->glibc_page = page_bytes;
 }
 
 struct heritage *heap_model_fork(struct heap_model *model, uint32_t id)
@@ -185,22 +175,13 @@ void heap_model_thread(struct heap_model *model, uint32_t lane, int32_t tid, boo
 	model->lanes.at[lane].thread = (uint32_t)*thread;
 }
 
-static uint32_t new_site(struct heap_model *model)
+uint32_t heap_model_site(struct heap_model *model, uint32_t id)
 {
-	if (model->free_sites.nr)
-		return model->free_sites.at[--model->free_sites.nr];
-	vec_add(&model->sites);
-	return (uint32_t)model->sites.nr - 1;
-}
+	struct image *image = model->images.at[id];
+	uint32_t site = sites_add(&model->sites, id, image->newest_site);
 
-uint32_t heap_model_site(struct heap_model *model, uint32_t image)
-{
-	uint32_t id = new_site(model);
-
-	model->sites.at[id] =
-		(struct site){ .image = image, .older = model->images.at[image]->newest_site };
-	model->images.at[image]->newest_site = id + 1;
-	return id;
+	image->newest_site = site + 1;
+	return site;
 }
 
 static struct thread *thread_of(struct image *image, const struct lane *lane)
@@ -279,24 +260,35 @@ static ALWAYS_INLINE void sums_change(struct heap_model *model, struct image *im
 	timeline_note(&model->timeline, to_bytes(model, model->tree.bytes));
 }
 
-/* After sums_change(). */
-static inline void site_change(struct heap_model *model, struct image *image, struct site *site,
-			       int64_t bytes, int64_t blocks)
+static inline void note_size(const struct heap_model *model, struct image *image,
+			     const struct block *block, uint64_t slack)
 {
-	peak_part_keep(&image->peak, &site->in_image, site->live_bytes, site->live_blocks);
-	peak_part_keep(&model->tree, &site->in_tree, site->live_bytes, site->live_blocks);
-	site->live_bytes += (uint64_t)bytes;
-	site->live_blocks += (uint64_t)blocks;
+	struct heap_size_class *class = &image->sizes[size_class(block->size)];
+	struct worth worth_is = worth(model, block->site, block->size);
+
+	class->blocks += worth_is.blocks;
+	class->bytes += worth_is.bytes;
+	class->slack_bytes += worth(model, block->site, slack).bytes;
 }
 
-static unsigned int lifetime_class(uint64_t ns)
+/* After sums_change(). */
+static ALWAYS_INLINE void site_gets(struct heap_model *model, struct image *image,
+				    const struct block *block)
 {
-	static const uint64_t below[PROFILE_NR_LIFETIMES - 1] = LIFETIMES;
-	unsigned int i = 0;
+	uint64_t slack = slack_of(image->glibc_page, block->address, block->size);
 
-	while (i < ARRAY_SIZE(below) && ns >= below[i])
-		i++;
-	return i;
+	site_keep(&model->sites, block->site, &image->peak, &model->tree);
+	site_get(&model->sites.at[block->site], block->size, slack);
+	note_size(model, image, block, slack);
+}
+
+/* After sums_change(). */
+static ALWAYS_INLINE void site_gives(struct heap_model *model, const struct image *image,
+				     const struct block *block)
+{
+	site_keep(&model->sites, block->site, &image->peak, &model->tree);
+	site_give(&model->sites.at[block->site], block->size,
+		  slack_of(image->glibc_page, block->address, block->size));
 }
 
 static uint64_t age(const struct block *block, uint64_t time_ns)
@@ -309,12 +301,11 @@ static ALWAYS_INLINE unsigned int take_away(struct heap_model *model, struct ima
 					    const struct block *block, uint64_t time_ns)
 {
 	struct worth worth_is = worth(model, block->site, block->size);
-	struct site *site = &model->sites.at[block->site];
 	unsigned int class = lifetime_class(age(block, time_ns));
 
 	sums_change(model, image, -(int64_t)worth_is.bytes, -(int64_t)worth_is.blocks, time_ns);
-	site_change(model, image, site, -(int64_t)block->size, -1);
-	site->freed_bytes += block->size;
+	site_gives(model, image, block);
+	model->sites.at[block->site].freed_bytes += block->size;
 	image->freed_bytes += worth_is.bytes;
 	image->churn_bytes[class] += worth_is.bytes;
 	return class;
@@ -327,7 +318,7 @@ static ALWAYS_INLINE void give_back(struct heap_model *model, struct image *imag
 	struct site *site = &model->sites.at[block->site];
 	unsigned int class = take_away(model, image, block, time_ns);
 
-	site->frees++;
+	site->lifetimes[class]++;
 	site->lifetime_ns += age(block, time_ns);
 	image->frees += blocks;
 	image->churn_blocks[class] += blocks;
@@ -352,7 +343,6 @@ static inline void bring(struct heap_model *model, struct image *image, struct t
 			 const struct heap_event *event, uint32_t operation)
 {
 	struct worth worth_is = worth(model, event->site, event->size);
-	struct site *site = &model->sites.at[event->site];
 	struct block block = {
 		.address = event->address,
 		.size = event->size,
@@ -364,8 +354,7 @@ static inline void bring(struct heap_model *model, struct image *image, struct t
 	place(model, image, &block, event->time_ns);
 	sums_change(model, image, (int64_t)worth_is.bytes, (int64_t)worth_is.blocks,
 		    event->time_ns);
-	site_change(model, image, site, (int64_t)block.size, 1);
-	site->allocated_bytes += block.size;
+	site_gets(model, image, &block);
 	image->allocated_bytes += worth_is.bytes;
 	model->allocated_bytes += worth_is.bytes;
 	thread->allocated_bytes += worth_is.bytes;
@@ -380,7 +369,6 @@ static void allocate(struct heap_model *model, struct image *image, struct threa
 	/* Never 0, which is none. */
 	image->operation += 1 + (image->operation == UINT32_MAX);
 	bring(model, image, thread, event, image->operation);
-	model->sites.at[event->site].allocations++;
 	image->allocations += blocks;
 	model->allocations += blocks;
 	thread->allocations += blocks;
@@ -463,10 +451,21 @@ static void realloc_begin(struct heap_model *model, struct image *image, struct 
 		lane->inherited = event->address;
 }
 
+/* Pages of its own are mapped elsewhere, not copied. */
+static void note_move(const struct image *image, struct site_past *site, const struct block *from,
+		      const struct block *to)
+{
+	if (from->address == to->address)
+		return;
+	site->moved++;
+	if (!image->glibc_page || !slack_is_mapped(image->glibc_page, from->address, from->size) ||
+	    !slack_is_mapped(image->glibc_page, to->address, to->size))
+		site->copied_bytes += from->size < to->size ? from->size : to->size;
+}
+
 static void reallocate(struct heap_model *model, struct image *image, struct thread *thread,
 		       const struct block *old, const struct heap_event *event)
 {
-	struct site *site = &model->sites.at[event->site];
 	struct block block = *old;
 	uint64_t time_ns = event->time_ns;
 
@@ -477,11 +476,11 @@ static void reallocate(struct heap_model *model, struct image *image, struct thr
 	place(model, image, &block, time_ns);
 
 	sums_change(model, image, (int64_t)(block.size - old->size), 0, time_ns);
-	site_change(model, image, &model->sites.at[old->site], -(int64_t)old->size, -1);
-	site_change(model, image, site, (int64_t)block.size, 1);
-	site->reallocations++;
-	site->allocated_bytes += block.size;
-	site->freed_bytes += old->size;
+	site_gives(model, image, old);
+	site_gets(model, image, &block);
+	model->sites.at[block.site].freed_bytes += old->size;
+	model->sites.past[block.site].reallocations++;
+	note_move(image, &model->sites.past[block.site], old, &block);
 	image->reallocations++;
 	image->allocated_bytes += block.size;
 	model->allocated_bytes += block.size;
@@ -533,7 +532,7 @@ static void realloc_came(struct heap_model *model, struct image *image, struct t
 	uint64_t blocks = worth(model, event->site, event->size).blocks;
 
 	bring(model, image, thread, event, 0);
-	model->sites.at[event->site].reallocations++;
+	model->sites.past[event->site].reallocations++;
 	image->reallocations += blocks;
 	thread->reallocations += blocks;
 }
@@ -590,6 +589,7 @@ __attribute__((always_inline)) static inline void prefetch(struct heap_model *mo
 	const struct lane *lane = &model->lanes.at[event->lane];
 
 	blocks_prefetch(&model->images.at[lane->image]->blocks, event->address);
+	__builtin_prefetch(&model->sites.at[event->site], 1);
 }
 
 void heap_model_apply(struct heap_model *model, const struct heap_event *events, size_t nr)
@@ -606,11 +606,8 @@ static void leave_tree(struct heap_model *model, struct image *image, uint64_t t
 	turn(model, image, time_ns);
 	peak_change(&model->tree, -(int64_t)image->peak.bytes, -(int64_t)image->peak.blocks,
 		    time_ns);
-	for (uint32_t id = image->newest_site; id; id = model->sites.at[id - 1].older) {
-		struct site *site = &model->sites.at[id - 1];
-
-		peak_part_keep(&model->tree, &site->in_tree, site->live_bytes, site->live_blocks);
-	}
+	for (uint32_t id = image->newest_site; id; id = model->sites.at[id - 1].older)
+		site_keep(&model->sites, id - 1, &image->peak, &model->tree);
 }
 
 void heap_model_end(struct heap_model *model, uint32_t id, uint64_t time_ns)
@@ -635,6 +632,32 @@ void heap_model_lost(struct heap_model *model, uint32_t image, uint64_t nr)
 
 /* --- figures ----------------------------------------------------------------------------------*/
 
+/* Whose bound is that of a class of churn, or below. */
+static size_t churn_class(unsigned int lifetime)
+{
+	static const uint64_t below_us[PROFILE_NR_LIFETIMES - 1] = { 10, 1000, 100000 };
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(below_us) && lifetime_class_below_us(lifetime) > below_us[i])
+		i++;
+	return i;
+}
+
+static void churn_add(struct profile_heap *figures, const struct heap_model *model,
+		      const struct image *image)
+{
+	uint64_t bytes[PROFILE_NR_LIFETIMES] = { 0 }, blocks[PROFILE_NR_LIFETIMES] = { 0 };
+
+	for (unsigned int i = 0; i < LIFETIME_CLASSES; i++) {
+		bytes[churn_class(i)] += image->churn_bytes[i];
+		blocks[churn_class(i)] += image->churn_blocks[i];
+	}
+	for (size_t i = 0; i < PROFILE_NR_LIFETIMES; i++) {
+		figures->churn[i].bytes += to_bytes(model, bytes[i]);
+		figures->churn[i].blocks += to_blocks(model, blocks[i]);
+	}
+}
+
 static void figures_add(struct profile_heap *figures, const struct heap_model *model,
 			const struct image *image)
 {
@@ -653,10 +676,7 @@ static void figures_add(struct profile_heap *figures, const struct heap_model *m
 		!image->late && !image->lost && !image->duplicates && !model->is_sample;
 	figures->inherited_bytes += to_bytes(model, image->inherited_bytes);
 	figures->inherited_frees += to_blocks(model, image->inherited_frees);
-	for (size_t i = 0; i < PROFILE_NR_LIFETIMES; i++) {
-		figures->churn[i].bytes += to_bytes(model, image->churn_bytes[i]);
-		figures->churn[i].blocks += to_blocks(model, image->churn_blocks[i]);
-	}
+	churn_add(figures, model, image);
 }
 
 static void figures_peak(struct profile_heap *figures, const struct heap_model *model,
@@ -671,37 +691,43 @@ static void figures_peak(struct profile_heap *figures, const struct heap_model *
 					: PROFILE_NO_TIME;
 }
 
-static struct peak_part part_in_tree(const struct heap_model *model, const struct site *site)
+static struct peak_part part_in_tree(const struct heap_model *model, uint32_t id)
 {
+	const struct site *site = &model->sites.at[id];
 	bool ended = model->images.at[site->image]->ended;
+	struct peak_part now = ended ? (struct peak_part){ 0 } : site_now(site);
 
-	return peak_part_at_max(&model->tree, &site->in_tree, ended ? 0 : site->live_bytes,
-				ended ? 0 : site->live_blocks);
+	return peak_part_at_max(&model->tree, site->epoch_in_tree, &model->sites.past[id].in_tree,
+				&now);
 }
 
 bool heap_model_is_settled(const struct heap_model *model, uint32_t image)
 {
 	uint32_t id = model->images.at[image]->ended ? model->images.at[image]->newest_site : 0;
 
-	while (id && !part_in_tree(model, &model->sites.at[id - 1]).blocks)
+	while (id && !part_in_tree(model, id - 1).blocks)
 		id = model->sites.at[id - 1].older;
 	return !id && model->images.at[image]->ended;
 }
 
-static struct peak_part part_in_image(const struct heap_model *model, const struct site *site)
+static struct peak_part part_in_image(const struct heap_model *model, uint32_t id)
 {
-	return peak_part_at_max(&model->images.at[site->image]->peak, &site->in_image,
-				site->live_bytes, site->live_blocks);
+	const struct site *site = &model->sites.at[id];
+	struct peak_part now = site_now(site);
+
+	return peak_part_at_max(&model->images.at[site->image]->peak, site->epoch_in_image,
+				&model->sites.past[id].in_image, &now);
 }
 
 static void site_add_variances(const struct heap_model *model, uint32_t id,
 			       struct profile_heap_site *figures)
 {
 	const struct site *site = &model->sites.at[id];
-	struct peak_part in_image = part_in_image(model, site), in_tree = part_in_tree(model, site);
-	uint64_t weight = model->weights.at[id], nr = site->allocations + site->reallocations;
+	struct peak_part in_image = part_in_image(model, id), in_tree = part_in_tree(model, id);
+	uint64_t weight = model->weights.at[id], nr = site->allocations;
 
-	figures->allocations_variance = worth_blocks_variance(weight, site->allocations);
+	figures->allocations_variance =
+		worth_blocks_variance(weight, nr - model->sites.past[id].reallocations);
 	figures->allocated_variance = worth_bytes_variance(weight, nr, site->allocated_bytes);
 	figures->at_peak_variance = worth_bytes_variance(weight, in_image.blocks, in_image.bytes);
 	figures->at_tree_peak_variance =
@@ -712,9 +738,13 @@ static void site_add_variances(const struct heap_model *model, uint32_t id,
 /* From blocks of the sample to parts of what they stand for. */
 static void site_scale(struct profile_heap_site *figures, uint64_t weight)
 {
-	uint64_t *const bytes[] = { &figures->allocated_bytes, &figures->freed_bytes,
-				    &figures->at_peak_bytes, &figures->at_tree_peak_bytes,
-				    &figures->live_bytes };
+	uint64_t *const bytes[] = { &figures->allocated_bytes,
+				    &figures->freed_bytes,
+				    &figures->at_peak_bytes,
+				    &figures->at_tree_peak_bytes,
+				    &figures->live_bytes,
+				    &figures->at_peak_slack_bytes,
+				    &figures->at_tree_peak_slack_bytes };
 	uint64_t *const blocks[] = { &figures->allocations,	    &figures->frees,
 				     &figures->reallocations,	    &figures->at_peak_blocks,
 				     &figures->at_tree_peak_blocks, &figures->live_blocks,
@@ -732,14 +762,15 @@ void heap_model_site_figures(const struct heap_model *model, uint32_t id,
 			     struct profile_heap_site *figures)
 {
 	const struct site *site = &model->sites.at[id];
-	struct peak_part in_image = part_in_image(model, site), in_tree = part_in_tree(model, site);
+	const struct site_past *past = &model->sites.past[id];
+	struct peak_part in_image = part_in_image(model, id), in_tree = part_in_tree(model, id);
 
 	*figures = (struct profile_heap_site){
 		.process = PROFILE_NONE,
 		.stack = PROFILE_NONE,
-		.allocations = site->allocations,
-		.frees = site->frees,
-		.reallocations = site->reallocations,
+		.allocations = site->allocations - past->reallocations,
+		.frees = site_frees(site),
+		.reallocations = past->reallocations,
 		.allocated_bytes = site->allocated_bytes,
 		.freed_bytes = site->freed_bytes,
 		.at_peak_bytes = in_image.bytes,
@@ -750,12 +781,38 @@ void heap_model_site_figures(const struct heap_model *model, uint32_t id,
 		.live_blocks = site->live_blocks,
 		.temporary = site->temporary,
 		.lifetime_us = site->lifetime_ns / 1000,
-		.lifetime_blocks = site->frees,
+		.lifetime_blocks = site_frees(site),
+		.moved = past->moved,
+		.copied_bytes = past->copied_bytes,
+		.at_peak_slack_bytes = in_image.slack,
+		.at_tree_peak_slack_bytes = in_tree.slack,
 	};
 	if (!model->is_sample)
 		return;
 	site_add_variances(model, id, figures);
 	site_scale(figures, model->weights.at[id]);
+}
+
+void heap_model_site_histograms(const struct heap_model *model, uint32_t id, uint64_t *sizes,
+				uint64_t *lifetimes)
+{
+	const struct site *site = &model->sites.at[id];
+	uint64_t weight = worth(model, id, 0).blocks, asked[SIZE_CLASSES] = { 0 };
+
+	site_add_sizes(site, asked);
+	for (size_t i = 0; i < SIZE_CLASSES; i++)
+		sizes[i] += asked[i] * weight;
+	for (size_t i = 0; i < LIFETIME_CLASSES; i++)
+		lifetimes[i] += site->lifetimes[i] * weight;
+}
+
+struct heap_size_class heap_model_size(const struct heap_model *model, uint32_t image,
+				       unsigned int class)
+{
+	const struct heap_size_class *sum = &model->images.at[image]->sizes[class];
+
+	return (struct heap_size_class){ to_blocks(model, sum->blocks), to_bytes(model, sum->bytes),
+					 to_bytes(model, sum->slack_bytes) };
 }
 
 /* Of what the tree holds, or where in_image of what the image does. */
@@ -803,7 +860,7 @@ void heap_model_retire(struct heap_model *model, uint32_t id)
 	if (model->is_sample)
 		figures_add_variances(&model->retired, model, image, false);
 	for (uint32_t site = image->newest_site; site; site = model->sites.at[site - 1].older)
-		vec_push(&model->free_sites, site - 1);
+		sites_remove(&model->sites, site - 1);
 	image_free(image);
 	model->images.at[id] = NULL;
 	vec_push(&model->free_images, id);

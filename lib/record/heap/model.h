@@ -60,10 +60,16 @@ enum heap_op {
 
 struct heap_event {
 	uint64_t address; /* not 0 */
-	uint64_t size;
+	uint64_t size;	  /* below 2^48 */
 	uint64_t time_ns;
 	uint32_t site;
 	uint32_t lane : 24, op : 8;
+};
+
+/* Of what was asked for, by allocations and reallocations. */
+struct heap_size_class {
+	uint64_t blocks, bytes;
+	uint64_t slack_bytes; /* glibc made them larger by so much */
 };
 
 struct heap_model *heap_model_new(void);
@@ -71,6 +77,8 @@ void heap_model_free(struct heap_model *model);
 
 /* An executed program starts with an empty heap. */
 uint32_t heap_model_image(struct heap_model *model);
+/* Its malloc is glibc's, so it is known how large blocks really are; from its first event on. */
+void heap_model_glibc(struct heap_model *model, uint32_t image, uint64_t page_bytes);
 /* It is over, by exit or exec: what it still had is its live memory for good, and gone from the
  * tree's.  Of its sites and lanes no more events may come. */
 void heap_model_end(struct heap_model *model, uint32_t image, uint64_t time_ns);
@@ -116,6 +124,13 @@ void heap_model_figures(const struct heap_model *model, uint32_t image,
  * are in the parts of worth.h. */
 void heap_model_site_figures(const struct heap_model *model, uint32_t site,
 			     struct profile_heap_site *figures);
+/* Adds, by the classes of store/classes.h, the blocks that the site asked for and those it freed; of
+ * a sample, in parts of blocks as its figures are. */
+void heap_model_site_histograms(const struct heap_model *model, uint32_t site, uint64_t *sizes,
+				uint64_t *lifetimes);
+/* What the whole image asked for in a class. */
+struct heap_size_class heap_model_size(const struct heap_model *model, uint32_t image,
+				       unsigned int class);
 /* How many threads of the image there were, and the figures of the index-th; process is the caller's.
  * An operation of a lane whose thread was never told is of none: tid < 0. */
 size_t heap_model_nr_threads(const struct heap_model *model, uint32_t image);

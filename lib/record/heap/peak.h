@@ -3,7 +3,8 @@
  * peak - the maximum over time of a sum, and what each part held then, at O(1) an event.
  *
  *	peak_change(&scope, delta_bytes, delta_blocks, time_ns);	// for every change,
- *	peak_part_change(&scope, &part, delta_bytes, delta_blocks);	// then its part
+ *	if (peak_is_new(&scope, &epoch))				// then its part,
+ *		kept = part_now;					// before it changes
  *
  * The maximum is noticed when the sum falls from it: only then does a new epoch begin.  A part
  * remembers what it held at the start of an epoch when it changes for the first time in it, so
@@ -25,8 +26,7 @@ struct peak {
 };
 
 struct peak_part {
-	uint64_t bytes, blocks; /* at the maximum that began the epoch */
-	uint32_t epoch;
+	uint64_t bytes, blocks, slack;
 };
 
 /* The maximum is now (or never was anything). */
@@ -52,25 +52,21 @@ static inline void peak_change(struct peak *peak, int64_t bytes, int64_t blocks,
 	peak->changed_ns = time_ns;
 }
 
-/* bytes, blocks: what the part holds, before it changes. */
-static inline void peak_part_keep(const struct peak *peak, struct peak_part *part, uint64_t bytes,
-				  uint64_t blocks)
+/* True if the part of this epoch has not been kept yet in the present one, in which it is now. */
+static inline bool peak_is_new(const struct peak *peak, uint32_t *epoch)
 {
-	if (part->epoch == peak->epoch)
-		return;
-	part->epoch = peak->epoch;
-	part->bytes = bytes;
-	part->blocks = blocks;
+	bool is_new = *epoch != peak->epoch;
+
+	*epoch = peak->epoch;
+	return is_new;
 }
 
-/* What a part that holds bytes and blocks now held at the maximum. */
-static inline struct peak_part peak_part_at_max(const struct peak *peak,
-						const struct peak_part *part, uint64_t bytes,
-						uint64_t blocks)
+/* What a part held at the maximum, by what was kept of it in this epoch and what it holds now. */
+static inline struct peak_part peak_part_at_max(const struct peak *peak, uint32_t epoch,
+						const struct peak_part *kept,
+						const struct peak_part *now)
 {
-	if (peak_is_now(peak) || part->epoch != peak->epoch)
-		return (struct peak_part){ .bytes = bytes, .blocks = blocks };
-	return *part;
+	return peak_is_now(peak) || epoch != peak->epoch ? *now : *kept;
 }
 
 #endif
