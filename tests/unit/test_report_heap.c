@@ -2,6 +2,7 @@
 #include "report/analyze/heap.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -279,6 +280,111 @@ Test(report_heap, lifetimes_are_means_over_merged_rows)
 
 	near(site(&f, 0)->mean_lifetime_s.value, 1);
 	cr_expect(eq(str, (char *)site(&f, 1)->mean_lifetime_s.absent, "none was freed"));
+	release(&f, toy);
+}
+
+static struct profile_histogram histogram(const struct profile_class *classes, size_t nr)
+{
+	return (struct profile_histogram){ classes, nr };
+}
+
+/* "16:3 64:2" */
+static const char *sizes(const struct rows *rows)
+{
+	static char text[256];
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < rows->nr; i++) {
+		const struct heap_size *size = rows->at[i];
+
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%lu:%lu",
+					 i ? " " : "", (unsigned long)size->most_bytes,
+					 (unsigned long)size->blocks);
+	}
+	return text;
+}
+
+#define has_sizes(rows, expected) cr_expect(eq(str, (char *)sizes(rows), (expected)))
+
+Test(report_heap, histograms_are_sums_over_merged_rows)
+{
+	const struct profile_class a[] = { { 16, 1 }, { 64, 2 } }, b[] = { { 32, 4 }, { 64, 8 } };
+	const struct profile_class ages[] = { { 10, 3 }, { UINT64_MAX, 1 } };
+	struct toy *toy = toy_new();
+	struct profile_heap_site *row;
+	struct fixture f;
+
+	toy_heap(toy, 0);
+	row = add(toy, toy_stack(toy, "main@m.c:1", "f@f.c:2", NULL), 1, 9);
+	row->sizes = histogram(a, 2);
+	row->lifetimes = histogram(ages, 2);
+	row = add(toy, toy_stack(toy, "main@m.c:1", "lib:f@f.c:2", NULL), 2, 9);
+	row->sizes = histogram(b, 2);
+	row->lifetimes = histogram(ages, 1);
+	analyze(&f, toy, PROFILE_NONE);
+
+	has_sizes(&site(&f, 0)->sizes, "16:1 32:4 64:10");
+	cr_assert(eq(sz, f.heap.lifetimes.nr, 2));
+
+	const struct heap_age *shorter = f.heap.lifetimes.at[0], *longest = f.heap.lifetimes.at[1];
+
+	near(shorter->below_s.value, 1e-5);
+	cr_expect(eq(u64, shorter->blocks, 6));
+	near(shorter->share, 6.0 / 7);
+	cr_expect(ne(ptr, (void *)longest->below_s.absent, NULL));
+	cr_expect(eq(u64, longest->blocks, 1));
+	release(&f, toy);
+}
+
+static struct toy *two_allocators(bool second_is_known)
+{
+	struct toy *toy = toy_new();
+	struct profile_heap *heap;
+
+	toy_process(toy, "cc1", 200, 0);
+	for (uint32_t process = 0; process < 2; process++) {
+		heap = toy_heap(toy, process);
+		heap->allocations = 1;
+		heap->allocator = process ? "libother.so" : "libc.so.6";
+		heap->slack_known = !process || second_is_known;
+	}
+	toy_size(toy, (struct profile_heap_size){ 0, 16, 3, 30, 10 });
+	toy_size(toy, (struct profile_heap_size){ 0, 64, 1, 60, 5 });
+	toy_size(toy, (struct profile_heap_size){ 1, 16, 2, 20, 20 });
+	return toy;
+}
+
+Test(report_heap, slack_is_the_sum_of_what_is_known)
+{
+	struct toy *toy = two_allocators(true);
+	struct fixture f;
+
+	analyze(&f, toy, PROFILE_NONE);
+	has_sizes(&f.heap.sizes, "16:5 64:1");
+	near(f.heap.slack_bytes.value, 35);
+	near(((const struct heap_size *)f.heap.sizes.at[0])->slack_share.value, 30.0 / 50);
+	cr_expect(eq(ptr, (void *)f.heap.allocator, NULL));
+	release(&f, toy);
+}
+
+Test(report_heap, slack_is_not_known_where_that_of_one_process_is_not)
+{
+	struct toy *toy = two_allocators(false);
+	struct fixture f;
+
+	analyze(&f, toy, PROFILE_NONE);
+	cr_expect(eq(str, (char *)f.heap.slack_bytes.absent,
+		     "how large libother.so makes blocks is not known"));
+	cr_expect(ne(ptr,
+		     (void *)((const struct heap_size *)f.heap.sizes.at[0])->slack_bytes.absent,
+		     NULL));
+	heap_release(&f.heap);
+
+	heap_analyze(&f.heap, toy_profile(toy), &f.places,
+		     &(struct heap_scope){ .process = 0, .processes = f.processes });
+	near(f.heap.slack_bytes.value, 15);
+	cr_expect(eq(str, (char *)f.heap.allocator, "libc.so.6"));
 	release(&f, toy);
 }
 

@@ -22,6 +22,7 @@ struct toy {
 	VEC(struct profile_total) totals;
 	VEC(struct profile_heap) heaps;
 	VEC(struct profile_heap_site) sites;
+	VEC(struct profile_heap_size) sizes;
 	VEC(struct profile_slice) slices;
 	VEC(struct profile_memory) memory;
 	VEC(struct profile_sample) samples;
@@ -295,6 +296,11 @@ struct profile_heap_site *toy_site(struct toy *toy, uint32_t process, uint32_t s
 	return site;
 }
 
+void toy_size(struct toy *toy, struct profile_heap_size size)
+{
+	vec_push(&toy->sizes, size);
+}
+
 void toy_slice(struct toy *toy, struct profile_slice slice)
 {
 	vec_push(&toy->slices, slice);
@@ -337,6 +343,7 @@ const struct profile *toy_profile(struct toy *toy)
 	HAND_OVER(totals, totals);
 	HAND_OVER(heaps, heaps);
 	HAND_OVER(heap_sites, sites);
+	HAND_OVER(heap_sizes, sizes);
 	HAND_OVER(slices, slices);
 	HAND_OVER(memory, memory);
 	HAND_OVER(samples, samples);
@@ -359,6 +366,7 @@ void toy_free(struct toy *toy)
 	vec_free(&toy->totals);
 	vec_free(&toy->heaps);
 	vec_free(&toy->sites);
+	vec_free(&toy->sizes);
 	vec_free(&toy->slices);
 	vec_free(&toy->memory);
 	vec_free(&toy->samples);

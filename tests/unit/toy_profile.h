@@ -42,6 +42,8 @@ void toy_sample_thread(struct toy *toy, uint32_t stack, uint32_t thread, const c
 struct profile_heap_site *toy_site(struct toy *toy, uint32_t process, uint32_t stack,
 				   enum profile_allocator allocator);
 
+/* In the order of processes, then of sizes. */
+void toy_size(struct toy *toy, struct profile_heap_size size);
 /* In the order of processes (PROFILE_NONE first), then of time. */
 void toy_slice(struct toy *toy, struct profile_slice slice);
 void toy_memory(struct toy *toy, struct profile_memory memory);

@@ -16,6 +16,7 @@
 #define PREFETCH_AHEAD 16
 /* What each event goes through: a call is a tenth of it. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
+
 struct thread {
 	int32_t tid;
 	uint32_t last_alloc; /* if that was its last operation; or 0 */

@@ -15,15 +15,19 @@ struct work {
 	struct heap_places *places;
 	const struct heap_scope *scope;
 	double live_variance;
-	bool own_peak;	  /* sites are shown at the peak of their process, not of the tree */
+	bool own_peak;	      /* sites are shown at the peak of their process, not of the tree */
+	const char *no_slack; /* why it is not known; NULL: it is */
+	uint64_t slack_bytes, at_peak_slack_bytes;
+	struct heap_classes lifetimes;
 	struct map sites; /* hash of the list -> index + 1 */
 	struct {
 		struct site_work {
 			struct heap_site *site;
-			uint64_t lifetime_us, lifetime_blocks;
+			uint64_t lifetime_us, lifetime_blocks, slack_bytes;
 			struct {
 				double allocations, allocated, at_peak, live;
 			} variance;
+			struct heap_classes sizes, lifetimes;
 		} * at;
 		size_t nr, room;
 	} all;
@@ -214,6 +218,93 @@ static void finish_figures(struct heap *heap)
 	}
 }
 
+/* --- what the allocator added --- */
+
+static const char *why_no_slack(struct work *w, const struct profile_heap *row)
+{
+	char *why;
+
+	if (!row->allocator)
+		return "whose malloc it is, is not known";
+	why = xasprintf("how large %s makes blocks is not known", row->allocator);
+
+	const char *kept = arena_strdup(&w->heap->arena, why);
+
+	free(why);
+	return kept;
+}
+
+/* All that allocated anything must be known. */
+static void find_allocator(struct work *w)
+{
+	const struct profile_heap *found = NULL;
+	bool is_one = true;
+
+	for (size_t i = 0; i < w->profile->nr_heaps; i++) {
+		const struct profile_heap *row = &w->profile->heaps[i];
+
+		if (row->process == PROFILE_NONE || !wants(w, row->process) || !row->allocations)
+			continue;
+		if (!row->slack_known)
+			w->no_slack = why_no_slack(w, row);
+		is_one &= !found || (found->allocator && row->allocator &&
+				     !strcmp(found->allocator, row->allocator));
+		found = row;
+	}
+	if (found && is_one)
+		w->heap->allocator = found->allocator;
+	if (!found)
+		w->no_slack = "nothing was allocated";
+}
+
+static struct figure slack(const struct work *w, uint64_t bytes)
+{
+	return w->no_slack ? FIGURE_ABSENT(w->no_slack) : FIGURE((double)bytes);
+}
+
+/* --- sizes and lifetimes of all --- */
+
+static struct heap_size *size_of(struct work *w, uint64_t most_bytes)
+{
+	struct rows *sizes = &w->heap->sizes;
+
+	for (size_t i = 0; i < sizes->nr; i++) {
+		const struct heap_size *size = sizes->at[i];
+
+		if (size->most_bytes == most_bytes)
+			return (struct heap_size *)size;
+	}
+	return NULL;
+}
+
+static void add_size(struct work *w, const struct profile_heap_size *row)
+{
+	struct heap_size *size = size_of(w, row->most_bytes);
+
+	size->bytes += row->bytes;
+	size->slack_bytes = slack(w, (uint64_t)size->slack_bytes.value + row->slack_bytes);
+	size->slack_share = w->no_slack
+				    ? size->slack_bytes
+				    : FIGURE(share((uint64_t)size->slack_bytes.value, size->bytes));
+	w->slack_bytes += row->slack_bytes;
+}
+
+static void list_sizes(struct work *w)
+{
+	const struct profile_heap_size *rows = w->profile->heap_sizes;
+	struct heap_classes classes = { 0 };
+
+	for (size_t i = 0; i < w->profile->nr_heap_sizes; i++)
+		if (wants(w, rows[i].process))
+			*heap_classes_at(&classes, rows[i].most_bytes) += rows[i].blocks;
+	heap_classes_sizes(&classes, &w->heap->arena, &w->heap->sizes);
+	heap_classes_release(&classes);
+	for (size_t i = 0; i < w->profile->nr_heap_sizes; i++)
+		if (wants(w, rows[i].process))
+			add_size(w, &rows[i]);
+	w->heap->slack_bytes = slack(w, w->slack_bytes);
+}
+
 /* --- sites --- */
 
 static uint64_t hash_list(const uint32_t *list, size_t nr)
@@ -277,6 +368,13 @@ static struct site_work *site_of(struct work *w, const uint32_t *list, size_t nr
 	}
 }
 
+/* Of a sample the two halves of a reallocation are not known together. */
+static struct figure moves(const struct work *w, struct figure sum, uint64_t more)
+{
+	return w->heap->sample_bytes.absent ? FIGURE(sum.value + (double)more)
+					    : FIGURE_ABSENT("moves are not seen in a sample");
+}
+
 static void add_site(struct work *w, const struct profile_heap_site *row)
 {
 	size_t nr;
@@ -298,12 +396,32 @@ static void add_site(struct work *w, const struct profile_heap_site *row)
 		site->leaked_blocks += row->live_blocks;
 	}
 	site->temporary += row->temporary;
+	site->moved = moves(w, site->moved, row->moved);
+	site->copied_bytes = moves(w, site->copied_bytes, row->copied_bytes);
+	w->heap->moved = moves(w, w->heap->moved, row->moved);
+	w->heap->copied_bytes = moves(w, w->heap->copied_bytes, row->copied_bytes);
+	work->slack_bytes += w->own_peak ? row->at_peak_slack_bytes : row->at_tree_peak_slack_bytes;
+	heap_classes_add(&work->sizes, &row->sizes);
+	heap_classes_add(&work->lifetimes, &row->lifetimes);
+	heap_classes_add(&w->lifetimes, &row->lifetimes);
 	work->lifetime_us += row->lifetime_us;
 	work->lifetime_blocks += row->lifetime_blocks;
 	work->variance.allocations += row->allocations_variance;
 	work->variance.allocated += row->allocated_variance;
 	work->variance.at_peak += w->own_peak ? row->at_peak_variance : row->at_tree_peak_variance;
 	work->variance.live += row->live_variance;
+}
+
+static void finish_classes(struct work *w, struct site_work *work)
+{
+	struct heap_site *site = work->site;
+
+	w->at_peak_slack_bytes += work->slack_bytes;
+	site->at_peak_slack_bytes = slack(w, work->slack_bytes);
+	heap_classes_sizes(&work->sizes, &w->heap->arena, &site->sizes);
+	heap_classes_ages(&work->lifetimes, &w->heap->arena, &site->lifetimes);
+	heap_classes_release(&work->sizes);
+	heap_classes_release(&work->lifetimes);
 }
 
 static void finish_site(struct work *w, struct site_work *work)
@@ -321,6 +439,7 @@ static void finish_site(struct work *w, struct site_work *work)
 			FIGURE((double)work->lifetime_us / 1e6 / (double)work->lifetime_blocks);
 	else
 		site->mean_lifetime_s = FIGURE_ABSENT("none was freed");
+	finish_classes(w, work);
 	vec_push(&w->heap->sites, site);
 }
 
@@ -345,6 +464,11 @@ static void list_sites(struct work *w)
 			add_site(w, &w->profile->heap_sites[i]);
 
 	vec_each(&w->all, work) finish_site(w, work);
+	heap_classes_ages(&w->lifetimes, &w->heap->arena, &w->heap->lifetimes);
+	heap_classes_release(&w->lifetimes);
+	w->heap->at_peak_slack_bytes = w->heap->peak_bytes.absent
+					       ? FIGURE_ABSENT(w->heap->peak_bytes.absent)
+					       : slack(w, w->at_peak_slack_bytes);
 	if (sites->nr)
 		qsort(sites->at, sites->nr, sizeof(sites->at[0]), by_peak);
 }
@@ -431,6 +555,8 @@ void heap_analyze(struct heap *heap, const struct profile *profile, struct heap_
 	heap->live_bytes_error = error_of(heap, w.live_variance);
 	add_live_at_exec(&w);
 	finish_figures(heap);
+	find_allocator(&w);
+	list_sizes(&w);
 	if (!scope->no_sites)
 		list_sites(&w);
 	map_release(&w.sites);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "report/analyze/heap_classes.h"
 #include "report/analyze/heap_places.h"
 #include "report/analyze/history.h"
 #include "report/analyze/rows.h"
@@ -31,7 +32,10 @@ struct heap_site {
 	struct figure mean_lifetime_s;
 	struct {
 		struct figure allocations, allocated_bytes, at_peak_bytes, live_bytes;
-	} error; /* standard errors of what is estimated from a sample */
+	} error;			   /* standard errors of what is estimated from a sample */
+	struct figure moved, copied_bytes; /* of the reallocations */
+	struct figure at_peak_slack_bytes;
+	struct rows sizes, lifetimes; /* of struct heap_size and heap_age */
 };
 
 struct heap_lifetime {
@@ -76,8 +80,13 @@ struct heap {
 	double temporary_share;
 	uint64_t inherited_bytes, inherited_frees;
 	struct heap_churn churn;
-	struct rows sites;	 /* of struct heap_site, most at peak first */
-	struct history timeline; /* filled by analysis.c, even where nothing was tracked */
+	struct figure moved, copied_bytes;
+	const char *allocator;	   /* the library whose malloc it is; NULL: not known, or several */
+	struct figure slack_bytes; /* of all that was asked for */
+	struct figure at_peak_slack_bytes;
+	struct rows sizes, lifetimes; /* of struct heap_size and heap_age */
+	struct rows sites;	      /* of struct heap_site, most at peak first */
+	struct history timeline;      /* filled by analysis.c, even where nothing was tracked */
 
 	double stall_s; /* the program waited for cprof */
 	uint64_t unknown_frees, late_events, lost_events;

@@ -87,6 +87,28 @@ static const struct field place_list[] = {
 };
 const struct fields place_fields = LIST(place_list);
 
+static const struct field size_list[] = {
+	FIELD(U64, BYTES, "most_bytes", heap_size, most_bytes, TITLE("up to")),
+	FIELD(U64, COUNT, "blocks", heap_size, blocks),
+	FIELD(DOUBLE, SHARE, "share", heap_size, share, TITLE("%") TEXT_ONLY),
+	FIELD(U64, BYTES, "bytes", heap_size, bytes),
+	FIELD(FIGURE, BYTES, "slack_bytes", heap_size, slack_bytes, TITLE("slack")),
+	FIELD(FIGURE, SHARE, "slack_share", heap_size, slack_share, TITLE("%") TEXT_ONLY),
+};
+const struct fields size_fields = LIST(size_list);
+
+static const struct field site_size_list[] = {
+	FIELD(U64, BYTES, "most_bytes", heap_size, most_bytes),
+	FIELD(U64, COUNT, "blocks", heap_size, blocks),
+};
+static const struct fields site_size_fields = LIST(site_size_list);
+
+static const struct field age_list[] = {
+	FIELD(FIGURE, SECONDS, "below_s", heap_age, below_s),
+	FIELD(U64, COUNT, "blocks", heap_age, blocks),
+};
+static const struct fields age_fields = LIST(age_list);
+
 static const struct field site_list[] = {
 	FIELD(TEXTS, PLAIN, "stack", heap_site, stack),
 	FIELD(ROWS, PLAIN, "frames", heap_site, frames, OF(place_fields)),
@@ -111,6 +133,11 @@ static const struct field site_list[] = {
 	      TITLE("+-")),
 	FIELD(FIGURE, BYTES, "at_peak_bytes_error", heap_site, error.at_peak_bytes, TITLE("+-")),
 	FIELD(FIGURE, BYTES, "live_bytes_error", heap_site, error.live_bytes, TITLE("+-")),
+	FIELD(FIGURE, COUNT, "moved", heap_site, moved),
+	FIELD(FIGURE, BYTES, "copied_bytes", heap_site, copied_bytes, TITLE("copied")),
+	FIELD(FIGURE, BYTES, "at_peak_slack_bytes", heap_site, at_peak_slack_bytes, TITLE("slack")),
+	FIELD(ROWS, PLAIN, "sizes", heap_site, sizes, OF(site_size_fields)),
+	FIELD(ROWS, PLAIN, "lifetimes", heap_site, lifetimes, OF(age_fields)),
 };
 const struct fields site_fields = LIST(site_list);
 
@@ -185,6 +212,13 @@ static const struct field heap_list[] = {
 	FIELD(U64, COUNT, "lost_events", heap, lost_events),
 	FIELD(OBJECT, PLAIN, "counted", heap, counted, OF(counted_fields)),
 	FIELD(OBJECT, PLAIN, "churn", heap, churn, OF(churn_fields) DETAIL),
+	FIELD(FIGURE, COUNT, "moved", heap, moved, DETAIL),
+	FIELD(FIGURE, BYTES, "copied_bytes", heap, copied_bytes, DETAIL),
+	FIELD(TEXT, PLAIN, "allocator", heap, allocator, DETAIL),
+	FIELD(FIGURE, BYTES, "slack_bytes", heap, slack_bytes, DETAIL),
+	FIELD(FIGURE, BYTES, "at_peak_slack_bytes", heap, at_peak_slack_bytes, DETAIL),
+	FIELD(ROWS, PLAIN, "sizes", heap, sizes, OF(size_fields) DETAIL),
+	FIELD(ROWS, PLAIN, "lifetimes", heap, lifetimes, OF(age_fields) DETAIL),
 	FIELD(ROWS, PLAIN, "sites", heap, sites, OF(site_fields) DETAIL),
 	FIELD(ROWS, PLAIN, "timeline", heap, timeline.rows, OF(heap_slice_fields)),
 };

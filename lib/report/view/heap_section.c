@@ -148,6 +148,72 @@ void section_heap(struct page *page, const struct heap *heap)
 	say_churn(page, heap);
 	if (heap->allocations)
 		page_phrase(page, "temporary %s", units_percent(heap->temporary_share).text);
+	if (heap->moved.value > 0)
+		page_phrase(page, "%s reallocation%s, %s moved, %s copied",
+			    units_count(heap->reallocations).text,
+			    heap->reallocations == 1 ? "" : "s",
+			    units_count((uint64_t)heap->moved.value).text,
+			    units_size((uint64_t)heap->copied_bytes.value).text);
 	say_inherited(page, heap);
 	page_end(page);
+}
+
+/* --- sizes and lifetimes --- */
+
+static void say_part(struct page *page, const char *what, struct figure part, double whole)
+{
+	if (!part.absent && whole > 0)
+		page_phrase(page, "%s %s (%s)", what, units_size((uint64_t)part.value).text,
+			    units_percent(part.value / whole).text);
+}
+
+static void say_slack(struct page *page, const struct heap *heap)
+{
+	if (heap->slack_bytes.absent) {
+		page_phrase(page, "slack not known: %s", heap->slack_bytes.absent);
+		return;
+	}
+	say_part(page, "slack at peak", heap->at_peak_slack_bytes, heap->peak_bytes.value);
+	say_part(page, "of all asked for", heap->slack_bytes, (double)heap->allocated_bytes);
+	if (heap->allocator)
+		page_phrase(page, "malloc of %s", heap->allocator);
+}
+
+static void say_ages(struct page *page, const struct rows *ages)
+{
+	for (size_t i = 0; i < ages->nr; i++) {
+		const struct heap_age *age = ages->at[i];
+		struct units_text part = units_percent(age->share);
+
+		if (age->below_s.absent)
+			page_phrase(page, "longer %s", part.text);
+		else
+			page_phrase(page, "< %s %s", units_seconds(age->below_s.value).text,
+				    part.text);
+	}
+}
+
+void section_heap_classes(struct page *page, const struct heap *heap)
+{
+	static const struct column columns[] = {
+		{ "most_bytes", COLUMN_NUMBER, false },
+		{ "blocks", COLUMN_NUMBER, false },
+		{ "share", COLUMN_NUMBER, false },
+		{ "bytes", COLUMN_NUMBER, false },
+		{ "slack_bytes", COLUMN_NUMBER, false },
+		{ "slack_share", COLUMN_NUMBER, false },
+		{ 0 },
+	};
+
+	if (!heap->tracked || !heap->sizes.nr)
+		return;
+	if (heap->lifetimes.nr) {
+		page_label(page, "LIVED");
+		say_ages(page, &heap->lifetimes);
+		page_end(page);
+	}
+	page_label(page, "SIZES");
+	say_slack(page, heap);
+	page_end(page);
+	page_table(page, &heap->sizes, &size_fields, columns, heap->sizes.nr);
 }

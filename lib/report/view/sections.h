@@ -13,6 +13,8 @@ void section_header(struct page *page, const struct analysis *analysis);
 /* The figures of the two sides: two or three lines each. */
 void section_cpu(struct page *page, const struct cpu *cpu);
 void section_heap(struct page *page, const struct heap *heap);
+/* How large the blocks were, and how long they lived. */
+void section_heap_classes(struct page *page, const struct heap *heap);
 /* Without churn. */
 void section_heap_brief(struct page *page, const struct heap *heap);
 

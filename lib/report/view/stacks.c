@@ -94,6 +94,10 @@ static void say_lifetime(struct page *page, const struct heap_site *site)
 		page_phrase(page, "temporary %s", units_percent(site->temporary_share).text);
 	if (!site->mean_lifetime_s.absent)
 		page_phrase(page, "lived %s", units_seconds(site->mean_lifetime_s.value).text);
+	if (site->moved.value > 0)
+		page_phrase(page, "moved %s, %s copied",
+			    units_count((uint64_t)site->moved.value).text,
+			    units_size((uint64_t)site->copied_bytes.value).text);
 }
 
 static void say_bytes(struct page *page, uint64_t bytes, uint64_t blocks,

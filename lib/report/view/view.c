@@ -184,6 +184,8 @@ static void print_stacks(struct page *page, const struct analysis *a, const stru
 	section_header(page, a);
 	page_blank(page);
 	section_heap(page, &a->heap);
+	if (sites == &a->heap.sites)
+		section_heap_classes(page, &a->heap);
 	print(page, sites, shown);
 	if (shown < sites->nr + sites->left_out)
 		page_blank(page);
