@@ -143,7 +143,8 @@ static inline uint64_t word_at(uint64_t address)
 	return *(const volatile uint64_t *)address;
 }
 
-static inline bool is_there(const struct walk *walk, uint32_t i)
+/* A number, so that four are combined without a branch. */
+static inline unsigned int is_there(const struct walk *walk, uint32_t i)
 {
 	return unwind_code(word_at(return_at(walk, i))) == walk->point[i].pc;
 }

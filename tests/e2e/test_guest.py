@@ -312,7 +312,9 @@ def test_with_cprof_stopped_the_program_goes_on_and_the_loss_is_said(runner, pro
     heap, counted = report["heap"], report["heap"]["counted"]
     allocations, frees = map(int, (folder / "out").read_text().split())
     lost = sum(row["count"] for row in report["quality"] if row["kind"] == "lost" and "did not keep up" in row["detail"])
-    assert lost == heap["lost_events"] == counted["difference"] > 0
+    assert lost == heap["lost_events"] and counted["difference"] > 0
+    # That a thread started is an event, too, but no operation.
+    assert 0 <= lost - counted["difference"] <= 3
     assert allocations <= counted["allocations"] <= allocations + 1000 and frees <= counted["frees"] <= frees + 1000
     assert heap["peak_exact"] is False
     assert heap["peak_most_bytes"] == heap["peak_bytes"] + counted["allocated_bytes"] - heap["allocated_bytes"]

@@ -66,9 +66,9 @@ static inline struct blocks_shard *blocks_shard(struct blocks *blocks, uint64_t 
 /* Both halves of the product: all bits of it depend on all of the group's number. */
 static inline uint64_t blocks_hash(uint64_t address)
 {
-	unsigned __int128 product = (unsigned __int128)((address >> BLOCKS_GROUP_BITS) ^
-							UINT64_C(0xa0761d6478bd642f)) *
-				    UINT64_C(0xe7037ed1a0b428db);
+	unsigned __int128 product =
+		(unsigned __int128)((address >> BLOCKS_GROUP_BITS) ^ UINT64_C(0xa0761d6478bd642f)) *
+		UINT64_C(0xe7037ed1a0b428db);
 
 	return (uint64_t)(product >> 64) ^ (uint64_t)product;
 }

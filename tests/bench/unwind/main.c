@@ -18,8 +18,9 @@
 
 enum {
 	BATCH = 500, /* walks that are timed at once */
-	CHANGED = 3, /* calls that differ from one walk to the next; the one that walks makes four */
-	PATHS = 64,  /* of those calls */
+	CHANGED =
+		3,  /* calls that differ from one walk to the next; the one that walks makes four */
+	PATHS = 64, /* of those calls */
 	SAMPLE_FRAMES = 30,
 	SAMPLES = 16,
 	WALKERS_MAX = 8,
