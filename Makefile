@@ -87,7 +87,8 @@ $(cprof): $(cmd_objs) $(lib)
 	$(call say,LINK)
 	$(Q)$(CC) $(san) $(LDFLAGS) -pthread -o $@ $(cmd_objs) $(lib) $(deps_libs) $(LIBS)
 
-$(unit): $(unit_objs) $(shim_unit) $(lib)
+# One test runs it.
+$(unit): $(unit_objs) $(shim_unit) $(lib) | $(filter %/rust_words,$(programs))
 	$(call say,LINK)
 	$(Q)$(CC) $(san) $(LDFLAGS) -pthread -o $@ $(unit_objs) $(shim_unit) $(lib) -lcriterion $(deps_libs) $(LIBS)
 

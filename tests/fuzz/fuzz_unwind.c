@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// FUZZ: lib/unwind/*.c lib/record/stacks/debug_frame.c lib/base/alloc.c
+// FUZZ: lib/unwind/*.c lib/record/stacks/debug_frame.c lib/object/elf_section.c lib/base/alloc.c
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
