@@ -263,7 +263,7 @@ static void note_unnamed(struct analysis *a)
 		if (f->unnamed && (!most || f->self > most->self))
 			most = f;
 	}
-	if (!a->cpu.unnamed_samples)
+	if (!most || !a->cpu.unnamed_samples)
 		return;
 	put_note(a, (struct quality_note){
 			    .kind = profile_quality_name(PROFILE_NO_SYMBOL),
