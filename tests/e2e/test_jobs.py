@@ -115,13 +115,17 @@ def test_a_job_that_is_stopped_and_continued_loses_nothing(runner, shell, cprof,
 
 
 def page_a_text(shell, cprof, runner, need):
-    """less, recorded, when it shows the text; the settings that the terminal had before."""
+    """less, recorded, when it waits for a key: a ^Z between its last look at signals and that is not
+    heard, with cprof or without.  The settings that the terminal had before."""
     need.tool("less")
     (runner.folder / "text").write_text("line\n" * 100)
     before = shell.settings()
     shell.type(f"{cprof} record -q --no-symbols less text\n")
     shell.read_until(r"\x1b\[\?1049h")
     shell.read_until("text")
+    shell.read_until(r"\x1b\[K")
+    less = child_of(child_of(shell.pid))
+    assert wait_for(lambda: state(less) == "S")
     return before
 
 
