@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/alloc.h"
+#include "record/heap/model.h"
+#include "record/heap/model_state.h"
+
+/* Whose bound is that of a class of churn, or below. */
+static size_t churn_class(unsigned int lifetime)
+{
+	static const uint64_t below_us[PROFILE_NR_LIFETIMES - 1] = { 10, 1000, 100000 };
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(below_us) && lifetime_class_below_us(lifetime) > below_us[i])
+		i++;
+	return i;
+}
+
+static void churn_add(struct profile_heap *figures, const struct heap_model *model,
+		      const struct model_image *image)
+{
+	uint64_t bytes[PROFILE_NR_LIFETIMES] = { 0 }, blocks[PROFILE_NR_LIFETIMES] = { 0 };
+
+	for (unsigned int i = 0; i < LIFETIME_CLASSES; i++) {
+		bytes[churn_class(i)] += image->churn_bytes[i];
+		blocks[churn_class(i)] += image->churn_blocks[i];
+	}
+	for (size_t i = 0; i < PROFILE_NR_LIFETIMES; i++) {
+		figures->churn[i].bytes += to_bytes(model, bytes[i]);
+		figures->churn[i].blocks += to_blocks(model, blocks[i]);
+	}
+}
+
+static void figures_add(struct profile_heap *figures, const struct heap_model *model,
+			const struct model_image *image)
+{
+	figures->allocations += to_blocks(model, image->allocations);
+	figures->frees += to_blocks(model, image->frees);
+	figures->reallocations += to_blocks(model, image->reallocations);
+	figures->allocated_bytes += to_bytes(model, image->allocated_bytes);
+	figures->freed_bytes += to_bytes(model, image->freed_bytes);
+	figures->live_bytes += to_bytes(model, image->peak.bytes);
+	figures->live_blocks += to_blocks(model, image->peak.blocks);
+	figures->temporary += to_blocks(model, image->temporary);
+	figures->unknown_frees += image->unknown_frees;
+	figures->late_events += image->late;
+	figures->lost_events += image->lost;
+	figures->peak_exact &=
+		!image->late && !image->lost && !image->duplicates && !model->is_sample;
+	figures->inherited_bytes += to_bytes(model, image->inherited_bytes);
+	figures->inherited_frees += to_blocks(model, image->inherited_frees);
+	churn_add(figures, model, image);
+}
+
+static void figures_peak(struct profile_heap *figures, const struct heap_model *model,
+			 const struct peak *peak)
+{
+	bool now = peak_is_now(peak);
+
+	figures->peak_bytes = to_bytes(model, now ? peak->bytes : peak->max_bytes);
+	figures->peak_blocks = to_blocks(model, now ? peak->blocks : peak->max_blocks);
+	figures->peak_time_us = figures->allocations
+					? (int64_t)((now ? peak->changed_ns : peak->max_ns) / 1000)
+					: PROFILE_NO_TIME;
+}
+
+static struct peak_part part_in_tree(const struct heap_model *model, uint32_t id)
+{
+	const struct site *site = &model->sites.at[id];
+	bool ended = model->images.at[site->image]->ended;
+	struct peak_part now = ended ? (struct peak_part){ 0 } : site_now(site);
+
+	return peak_part_at_max(&model->tree, site->epoch_in_tree, &model->sites.past[id].in_tree,
+				&now);
+}
+
+bool heap_model_is_settled(const struct heap_model *model, uint32_t image)
+{
+	uint32_t id = model->images.at[image]->ended ? model->images.at[image]->newest_site : 0;
+
+	while (id && !part_in_tree(model, id - 1).blocks)
+		id = model->sites.at[id - 1].older;
+	return !id && model->images.at[image]->ended;
+}
+
+static struct peak_part part_in_image(const struct heap_model *model, uint32_t id)
+{
+	const struct site *site = &model->sites.at[id];
+	struct peak_part now = site_now(site);
+
+	return peak_part_at_max(&model->images.at[site->image]->peak, site->epoch_in_image,
+				&model->sites.past[id].in_image, &now);
+}
+
+static void site_add_variances(const struct heap_model *model, uint32_t id,
+			       struct profile_heap_site *figures)
+{
+	const struct site *site = &model->sites.at[id];
+	struct peak_part in_image = part_in_image(model, id), in_tree = part_in_tree(model, id);
+	uint64_t weight = model->weights.at[id], nr = site->allocations;
+
+	figures->allocations_variance =
+		worth_blocks_variance(weight, nr - model->sites.past[id].reallocations);
+	figures->allocated_variance = worth_bytes_variance(weight, nr, site->allocated_bytes);
+	figures->at_peak_variance = worth_bytes_variance(weight, in_image.blocks, in_image.bytes);
+	figures->at_tree_peak_variance =
+		worth_bytes_variance(weight, in_tree.blocks, in_tree.bytes);
+	figures->live_variance = worth_bytes_variance(weight, site->live_blocks, site->live_bytes);
+}
+
+/* From blocks of the sample to parts of what they stand for. */
+static void site_scale(struct profile_heap_site *figures, uint64_t weight)
+{
+	uint64_t *const bytes[] = { &figures->allocated_bytes,
+				    &figures->freed_bytes,
+				    &figures->at_peak_bytes,
+				    &figures->at_tree_peak_bytes,
+				    &figures->live_bytes,
+				    &figures->at_peak_slack_bytes,
+				    &figures->at_tree_peak_slack_bytes };
+	uint64_t *const blocks[] = { &figures->allocations,	    &figures->frees,
+				     &figures->reallocations,	    &figures->at_peak_blocks,
+				     &figures->at_tree_peak_blocks, &figures->live_blocks,
+				     &figures->temporary,	    &figures->lifetime_blocks };
+
+	for (size_t i = 0; i < ARRAY_SIZE(bytes); i++)
+		*bytes[i] = worth_of(weight, *bytes[i]).bytes;
+	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
+		*blocks[i] *= weight;
+	figures->lifetime_us =
+		(uint64_t)((unsigned __int128)figures->lifetime_us * weight >> WORTH_BLOCK_BITS);
+}
+
+void heap_model_site_figures(const struct heap_model *model, uint32_t id,
+			     struct profile_heap_site *figures)
+{
+	const struct site *site = &model->sites.at[id];
+	const struct site_past *past = &model->sites.past[id];
+	struct peak_part in_image = part_in_image(model, id), in_tree = part_in_tree(model, id);
+
+	*figures = (struct profile_heap_site){
+		.process = PROFILE_NONE,
+		.stack = PROFILE_NONE,
+		.allocations = site->allocations - past->reallocations,
+		.frees = site_frees(site),
+		.reallocations = past->reallocations,
+		.allocated_bytes = site->allocated_bytes,
+		.freed_bytes = site->freed_bytes,
+		.at_peak_bytes = in_image.bytes,
+		.at_peak_blocks = in_image.blocks,
+		.at_tree_peak_bytes = in_tree.bytes,
+		.at_tree_peak_blocks = in_tree.blocks,
+		.live_bytes = site->live_bytes,
+		.live_blocks = site->live_blocks,
+		.temporary = site->temporary,
+		.lifetime_us = site->lifetime_ns / 1000,
+		.lifetime_blocks = site_frees(site),
+		.moved = past->moved,
+		.copied_bytes = past->copied_bytes,
+		.at_peak_slack_bytes = in_image.slack,
+		.at_tree_peak_slack_bytes = in_tree.slack,
+	};
+	if (!model->is_sample)
+		return;
+	site_add_variances(model, id, figures);
+	site_scale(figures, model->weights.at[id]);
+}
+
+void heap_model_site_histograms(const struct heap_model *model, uint32_t id, uint64_t *sizes,
+				uint64_t *lifetimes)
+{
+	const struct site *site = &model->sites.at[id];
+	uint64_t weight = worth(model, id, 0).blocks, asked[SIZE_CLASSES] = { 0 };
+
+	site_add_sizes(site, asked);
+	for (size_t i = 0; i < SIZE_CLASSES; i++)
+		sizes[i] += asked[i] * weight;
+	for (size_t i = 0; i < LIFETIME_CLASSES; i++)
+		lifetimes[i] += site->lifetimes[i] * weight;
+}
+
+struct heap_size_class heap_model_size(const struct heap_model *model, uint32_t image,
+				       unsigned int class)
+{
+	const struct heap_size_class *sum = &model->images.at[image]->sizes[class];
+
+	return (struct heap_size_class){ to_blocks(model, sum->blocks), to_bytes(model, sum->bytes),
+					 to_bytes(model, sum->slack_bytes) };
+}
+
+/* Of what the tree holds, or where in_image of what the image does. */
+static void figures_add_variances(struct profile_heap *figures, const struct heap_model *model,
+				  const struct model_image *image, bool in_image)
+{
+	struct profile_heap_site site = { 0 };
+
+	for (uint32_t id = image->newest_site; id; id = model->sites.at[id - 1].older) {
+		site_add_variances(model, id - 1, &site);
+		figures->peak_variance +=
+			in_image ? site.at_peak_variance : site.at_tree_peak_variance;
+		figures->live_variance += site.live_variance;
+	}
+}
+
+void heap_model_figures(const struct heap_model *model, uint32_t image,
+			struct profile_heap *figures)
+{
+	*figures = (struct profile_heap){ .process = PROFILE_NONE, .peak_exact = true };
+	if (image != PROFILE_NONE) {
+		figures_add(figures, model, model->images.at[image]);
+		figures_peak(figures, model, &model->images.at[image]->peak);
+		if (model->is_sample)
+			figures_add_variances(figures, model, model->images.at[image], true);
+		return;
+	}
+	*figures = model->retired;
+	figures->process = PROFILE_NONE;
+	vec_each(&model->images, each)
+	{
+		if (*each)
+			figures_add(figures, model, *each);
+		if (*each && model->is_sample)
+			figures_add_variances(figures, model, *each, false);
+	}
+	figures_peak(figures, model, &model->tree);
+}
+
+void model_figures_retire(struct heap_model *model, const struct model_image *image)
+{
+	figures_add(&model->retired, model, image);
+	if (model->is_sample)
+		figures_add_variances(&model->retired, model, image, false);
+}
+
+size_t heap_model_nr_threads(const struct heap_model *model, uint32_t image)
+{
+	return model->images.at[image]->threads.nr;
+}
+
+void heap_model_thread_figures(const struct heap_model *model, uint32_t image, size_t index,
+			       struct profile_heap_thread *figures)
+{
+	const struct model_thread *thread = &model->images.at[image]->threads.at[index];
+
+	*figures = (struct profile_heap_thread){
+		.process = PROFILE_NONE,
+		.tid = thread->tid,
+		.allocations = to_blocks(model, thread->allocations),
+		.frees = to_blocks(model, thread->frees),
+		.reallocations = to_blocks(model, thread->reallocations),
+		.allocated_bytes = to_bytes(model, thread->allocated_bytes),
+		.freed_bytes = to_bytes(model, thread->freed_bytes),
+		.temporary = to_blocks(model, thread->temporary),
+	};
+}
+
+struct timeline_slices heap_model_timeline(struct heap_model *model, uint32_t id)
+{
+	struct timeline_now now;
+
+	if (id == PROFILE_NONE) {
+		now = tree_now(model);
+		return timeline_take(&model->timeline, &now);
+	}
+	now = image_now(model, model->images.at[id]);
+	return timeline_take(&model->images.at[id]->timeline, &now);
+}
+
+uint64_t heap_model_duplicates(const struct heap_model *model, uint32_t image)
+{
+	return model->images.at[image]->duplicates;
+}

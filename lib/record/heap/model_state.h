@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model_state - what a heap model keeps: for model.c, which changes it by events, and
+ * model_figures.c, which tells what it comes to.
+ *
+ * In a sample a block counts for as many as it stands for: sums of images, threads and the tree are
+ * worths (worth.h), which to_blocks() and to_bytes() turn into numbers; those of sites are of the
+ * sample's blocks.
+ */
+#ifndef RECORD_HEAP_MODEL_STATE_H
+#define RECORD_HEAP_MODEL_STATE_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "record/heap/blocks.h"
+#include "record/heap/model.h"
+#include "record/heap/peak.h"
+#include "record/heap/site.h"
+#include "record/heap/timeline.h"
+#include "record/heap/worth.h"
+#include "store/classes.h"
+
+struct model_thread {
+	int32_t tid;
+	uint32_t last_alloc; /* if that was its last operation; or 0 */
+	uint64_t allocations, frees, reallocations;
+	uint64_t allocated_bytes, freed_bytes;
+	uint64_t temporary;
+};
+
+struct model_image {
+	struct blocks blocks;
+	struct peak peak;
+	struct timeline timeline;
+	struct map thread_of; /* tid to index of threads */
+	VEC(struct model_thread) threads;
+	VEC(uint32_t) lanes;
+	uint32_t newest_site; /* + 1 */
+	uint32_t operation;   /* the last one's number */
+	uint64_t allocations, frees, reallocations;
+	uint64_t allocated_bytes, freed_bytes;
+	uint64_t temporary;
+	uint64_t churn_bytes[LIFETIME_CLASSES], churn_blocks[LIFETIME_CLASSES];
+	struct heap_size_class sizes[SIZE_CLASSES];
+	uint64_t unknown_frees, duplicates, late, lost;
+	bool forked;
+	struct heritage *heritage; /* NULL: none, or not known */
+	uint64_t inherited_bytes, inherited_frees;
+	bool ended;
+	uint64_t glibc_page; /* see slack.h */
+};
+
+struct lane {
+	uint32_t image, thread;
+	bool in_realloc;
+	uint64_t inherited; /* in the hands of realloc: a block of the parent's; 0: none */
+	struct block block; /* in the hands of realloc; address 0: an unknown one */
+};
+
+struct heap_model {
+	VEC(struct model_image *) images;
+	struct sites sites;
+	VEC(struct lane) lanes;
+	VEC(uint32_t) free_lanes, free_images;
+	struct profile_heap retired; /* sums over the images that are forgotten */
+	struct peak tree;
+	struct timeline timeline; /* of the tree */
+	uint64_t allocations, allocated_bytes;
+	bool is_sample;
+	VEC(uint64_t) weights; /* of a sample, by site */
+};
+
+/* What a block of the site counts. */
+static inline struct worth worth(const struct heap_model *model, uint32_t site, uint64_t size)
+{
+	if (__builtin_expect(model->is_sample, 0))
+		return worth_of(model->weights.at[site], size);
+	return (struct worth){ size, 1 };
+}
+
+/* Sums of that as numbers. */
+static inline uint64_t to_blocks(const struct heap_model *model, uint64_t sum)
+{
+	return __builtin_expect(model->is_sample, 0) ? worth_blocks(sum) : sum;
+}
+
+static inline uint64_t to_bytes(const struct heap_model *model, uint64_t sum)
+{
+	return __builtin_expect(model->is_sample, 0) ? worth_bytes(sum) : sum;
+}
+
+static inline struct timeline_now image_now(const struct heap_model *model,
+					    const struct model_image *image)
+{
+	return (struct timeline_now){ to_bytes(model, image->peak.bytes),
+				      to_blocks(model, image->allocations),
+				      to_bytes(model, image->allocated_bytes) };
+}
+
+static inline struct timeline_now tree_now(const struct heap_model *model)
+{
+	return (struct timeline_now){ to_bytes(model, model->tree.bytes),
+				      to_blocks(model, model->allocations),
+				      to_bytes(model, model->allocated_bytes) };
+}
+
+/* Adds the figures of an image that is to be forgotten to those of all that are. */
+void model_figures_retire(struct heap_model *model, const struct model_image *image);
+
+#endif
