@@ -26,8 +26,8 @@
  *				ptrace			a timer for each thread, by the shim
  *	the program's CPU	50 us (perf: 40-55)	0-30 us
  *	the recorder's CPU	45-110 us		-
- *	waits broken off, by	0 of 60,000 (7 % of	0 of 12,000
- *	EINTR			recv() with a timeout,
+ *	waits broken off, by	0 of 34,000 (6-8 % of	0 of 12,000 (by one timer of
+ *	EINTR			read() with a timeout,	the process, ITIMER_PROF)
  *				if not taken back)
  *	takes from the program	nothing			a signal number, room on every stack
  *	does not reach		traced, set-user-ID	static, set-user-ID, -p, blocked signals

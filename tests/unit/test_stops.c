@@ -60,13 +60,19 @@ static void open_stops(struct stops *stops, pid_t child)
 	cr_assert(eq(int, stops_open(stops, child, &err), 0));
 }
 
-/* The stop of a thread that was asked, within ten seconds. */
+/* Within ten seconds. */
 static void wait_for_stop(struct stops *stops, struct stop *stop)
 {
 	uint64_t until_ns = clock_now_ns() + UINT64_C(10000000000);
 
 	while (!stops_wait(stops, -1, until_ns, stop))
 		cr_assert(clock_now_ns() < until_ns);
+}
+
+static void stop_thread(struct stops *stops, pid_t tid, struct stop *stop)
+{
+	cr_assert(eq(int, stops_ask(stops, tid), 0));
+	wait_for_stop(stops, stop);
 }
 
 Test(stops, a_thread_stands_still_while_it_is_looked_at_and_goes_on)
@@ -100,8 +106,7 @@ Test(stops, a_thread_that_is_killed_meanwhile_is_left_to_its_parent)
 	struct stop stop;
 
 	open_stops(&stops, child.pid);
-	cr_assert(eq(int, stops_ask(&stops, child.pid), 0));
-	wait_for_stop(&stops, &stop);
+	stop_thread(&stops, child.pid, &stop);
 	kill(child.pid, SIGKILL);
 	stops_let_go(&stops, &stop);
 	while (stops.pending.nr)
@@ -117,8 +122,7 @@ Test(stops, a_signal_that_comes_meanwhile_is_delivered)
 	struct stop stop;
 
 	open_stops(&stops, child.pid);
-	cr_assert(eq(int, stops_ask(&stops, child.pid), 0));
-	wait_for_stop(&stops, &stop);
+	stop_thread(&stops, child.pid, &stop);
 	kill(child.pid, SIGUSR1);
 	stops_let_go(&stops, &stop);
 	int status;
