@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "record/heap/mode.h"
+#include "record/heap/site_figures.h"
 #include "record/heap/worth.h"
 
 /* --- who it is --------------------------------------------------------------------------------*/
@@ -255,78 +256,6 @@ void image_figures(const struct image *image, struct profile_heap *figures)
 	mode_adjust(image->mode, figures);
 }
 
-static void add(struct profile_heap_site *sum, const struct profile_heap_site *site)
-{
-	sum->allocations += site->allocations;
-	sum->frees += site->frees;
-	sum->reallocations += site->reallocations;
-	sum->allocated_bytes += site->allocated_bytes;
-	sum->freed_bytes += site->freed_bytes;
-	sum->at_peak_bytes += site->at_peak_bytes;
-	sum->at_peak_blocks += site->at_peak_blocks;
-	sum->at_tree_peak_bytes += site->at_tree_peak_bytes;
-	sum->at_tree_peak_blocks += site->at_tree_peak_blocks;
-	sum->live_bytes += site->live_bytes;
-	sum->live_blocks += site->live_blocks;
-	sum->temporary += site->temporary;
-	sum->lifetime_us += site->lifetime_us;
-	sum->lifetime_blocks += site->lifetime_blocks;
-	sum->allocations_variance += site->allocations_variance;
-	sum->allocated_variance += site->allocated_variance;
-	sum->at_peak_variance += site->at_peak_variance;
-	sum->at_tree_peak_variance += site->at_tree_peak_variance;
-	sum->live_variance += site->live_variance;
-	sum->moved += site->moved;
-	sum->copied_bytes += site->copied_bytes;
-	sum->at_peak_slack_bytes += site->at_peak_slack_bytes;
-	sum->at_tree_peak_slack_bytes += site->at_tree_peak_slack_bytes;
-}
-
-/* From the parts in which a sample is added up to whole numbers. */
-static void round_row(struct profile_heap_site *row)
-{
-	uint64_t *const bytes[] = {
-		&row->allocated_bytes,	       &row->freed_bytes, &row->at_peak_bytes,
-		&row->at_tree_peak_bytes,      &row->live_bytes,  &row->at_peak_slack_bytes,
-		&row->at_tree_peak_slack_bytes
-	};
-	uint64_t *const blocks[] = { &row->allocations,		&row->frees,
-				     &row->reallocations,	&row->at_peak_blocks,
-				     &row->at_tree_peak_blocks, &row->live_blocks,
-				     &row->temporary,		&row->lifetime_blocks };
-
-	for (size_t i = 0; i < ARRAY_SIZE(bytes); i++)
-		*bytes[i] = worth_bytes(*bytes[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
-		*blocks[i] = worth_blocks(*blocks[i]);
-}
-
-static uint64_t checksum(const struct profile_heap_site *row)
-{
-	const uint64_t words[] = {
-		row->allocations,
-		row->frees,
-		row->reallocations,
-		row->allocated_bytes,
-		row->freed_bytes,
-		row->at_peak_bytes,
-		row->at_peak_blocks,
-		row->at_tree_peak_bytes,
-		row->at_tree_peak_blocks,
-		row->live_bytes,
-		row->live_blocks,
-		row->temporary,
-		row->lifetime_us,
-		row->at_peak_slack_bytes,
-		row->at_tree_peak_slack_bytes,
-	};
-	uint64_t sum = 1;
-
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		sum = map_hash(sum ^ words[i]) + i;
-	return sum | 1;
-}
-
 static struct profile_heap_site row_figures(const struct image *image, const struct image_row *row)
 {
 	struct profile_heap_site sum = { .process = image->process,
@@ -336,7 +265,7 @@ static struct profile_heap_site row_figures(const struct image *image, const str
 
 	for (uint32_t id = row->newest; id; id = image->sites.at[id - 1].older) {
 		heap_model_site_figures(image->model, image->sites.at[id - 1].model, &figures);
-		add(&sum, &figures);
+		site_figures_add(&sum, &figures);
 	}
 	return sum;
 }
@@ -370,7 +299,7 @@ static void push_row(const struct image *image, const struct image_row *row,
 	figures->lifetimes =
 		pack(image, lifetime_classes, lifetimes, LIFETIME_CLASSES, lifetime_class_below_us);
 	if (image->mode == WIRE_MODE_SAMPLE)
-		round_row(figures);
+		site_figures_round(figures);
 	aggregate_heap_site(aggregate, figures);
 }
 
@@ -379,7 +308,7 @@ static void push_rows(struct image *image, struct aggregate *aggregate)
 	vec_each(&image->rows, row)
 	{
 		struct profile_heap_site figures = row_figures(image, row);
-		uint64_t sum = checksum(&figures);
+		uint64_t sum = site_figures_checksum(&figures);
 
 		if (sum != row->pushed)
 			push_row(image, row, &figures, aggregate);
@@ -488,7 +417,7 @@ static void tell_truncated(const struct image *image, const struct frames *frame
 			continue;
 		heap_model_site_figures(image->model, site->model, &figures);
 		if (image->mode == WIRE_MODE_SAMPLE)
-			round_row(&figures);
+			site_figures_round(&figures);
 
 		char *detail = xasprintf("%s (heap)", frames_truncated(frames, site->truncated));
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
-#include "record/heap/model.h"
 #include "record/heap/model_state.h"
+#include "record/heap/site_figures.h"
 
 /* Whose bound is that of a class of churn, or below. */
 static size_t churn_class(unsigned int lifetime)
@@ -106,29 +106,6 @@ static void site_add_variances(const struct heap_model *model, uint32_t id,
 	figures->live_variance = worth_bytes_variance(weight, site->live_blocks, site->live_bytes);
 }
 
-/* From blocks of the sample to parts of what they stand for. */
-static void site_scale(struct profile_heap_site *figures, uint64_t weight)
-{
-	uint64_t *const bytes[] = { &figures->allocated_bytes,
-				    &figures->freed_bytes,
-				    &figures->at_peak_bytes,
-				    &figures->at_tree_peak_bytes,
-				    &figures->live_bytes,
-				    &figures->at_peak_slack_bytes,
-				    &figures->at_tree_peak_slack_bytes };
-	uint64_t *const blocks[] = { &figures->allocations,	    &figures->frees,
-				     &figures->reallocations,	    &figures->at_peak_blocks,
-				     &figures->at_tree_peak_blocks, &figures->live_blocks,
-				     &figures->temporary,	    &figures->lifetime_blocks };
-
-	for (size_t i = 0; i < ARRAY_SIZE(bytes); i++)
-		*bytes[i] = worth_of(weight, *bytes[i]).bytes;
-	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
-		*blocks[i] *= weight;
-	figures->lifetime_us =
-		(uint64_t)((unsigned __int128)figures->lifetime_us * weight >> WORTH_BLOCK_BITS);
-}
-
 void heap_model_site_figures(const struct heap_model *model, uint32_t id,
 			     struct profile_heap_site *figures)
 {
@@ -161,7 +138,7 @@ void heap_model_site_figures(const struct heap_model *model, uint32_t id,
 	if (!model->is_sample)
 		return;
 	site_add_variances(model, id, figures);
-	site_scale(figures, model->weights.at[id]);
+	site_figures_scale(figures, model->weights.at[id]);
 }
 
 void heap_model_site_histograms(const struct heap_model *model, uint32_t id, uint64_t *sizes,
