@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/heap/intake.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
+#include "record/heap/intake_images.h"
 
 /* Sites: some hundred microseconds. */
 #define RESOLVE_AT_ONCE 256
@@ -52,7 +49,7 @@ static void beat(struct intake *intake)
 	channel_beat(intake->channel, now_ns);
 }
 
-static void flush(struct intake *intake)
+void intake_flush(struct intake *intake)
 {
 	heap_model_apply(intake->model, intake->batch, intake->nr_batch);
 	intake->nr_batch = 0;
@@ -116,7 +113,7 @@ static inline void add_to_batch(struct intake *intake, const struct ring_view *r
 	to->lane = ring->lane & 0xffffff;
 	to->op = op & 0xff;
 	if (++intake->nr_batch == INTAKE_BATCH)
-		flush(intake);
+		intake_flush(intake);
 }
 
 /* Of a sample: since the last event the thread did what is none. */
@@ -144,7 +141,7 @@ static inline void take_heap_event(struct intake *intake, struct ring_view *ring
 static void take_thread(struct intake *intake, struct ring_view *ring,
 			const struct wire_event *event)
 {
-	flush(intake);
+	intake_flush(intake);
 	heap_model_thread(intake->model, ring->lane, (int32_t)event->address, !ring->shared->level);
 }
 
@@ -155,21 +152,16 @@ static struct segment *child_of_fork(const struct intake *intake, uint64_t seque
 	return NULL;
 }
 
-static uint32_t model_id(const struct segment *segment)
-{
-	return ((const struct image *)segment->image)->id;
-}
-
 /* What is live now is what its child starts with, which may have said hello already. */
 static void take_fork(struct intake *intake, const struct ring_view *ring, uint64_t sequence)
 {
 	const struct segment *child = child_of_fork(intake, sequence);
 	struct heritage *heritage;
 
-	flush(intake);
-	heritage = heap_model_fork(intake->model, model_id(ring->segment));
+	intake_flush(intake);
+	heritage = heap_model_fork(intake->model, intake_model_id(ring->segment));
 	if (child)
-		heap_model_inherit(intake->model, model_id(child), heritage);
+		heap_model_inherit(intake->model, intake_model_id(child), heritage);
 	else
 		forks_add(&intake->forks, sequence, heritage, clock_now_ns());
 }
@@ -230,243 +222,6 @@ static inline unsigned int take(struct intake *intake, struct ring_view *ring)
 	else
 		take_other_event(intake, ring, event);
 	return event.op;
-}
-
-/* --- images begin -----------------------------------------------------------------------------*/
-
-static uint64_t last_published(const struct segment *segment)
-{
-	uint64_t last = 0;
-
-	for (size_t i = 0; i < segment->rings.nr; i++) {
-		uint64_t sequence = ring_last_published(segment->rings.at[i]);
-
-		last = sequence > last ? sequence : last;
-	}
-	return last;
-}
-
-static void find_rings(struct intake *intake, struct segment *segment)
-{
-	struct image *image = segment->image;
-	size_t nr = segment->rings.nr;
-
-	segment_find_rings(segment);
-	for (; nr < segment->rings.nr; nr++)
-		segment->rings.at[nr]->lane = heap_model_lane(intake->model, image->id);
-	frames_find_modules(intake->frames, &image->frames, segment);
-}
-
-/* No more events come from it. */
-static void mark_dead(struct intake *intake, struct segment *segment, uint64_t end)
-{
-	find_rings(intake, segment);
-
-	uint64_t last = last_published(segment);
-
-	segment->dead = true;
-	segment->end = end > last ? end : last + 1;
-	if (segment->end < segment->start_sequence)
-		segment->end = segment->start_sequence;
-}
-
-/* Where nobody told of the fork, what is live now must do. */
-static struct heritage *heritage_of_parent(struct intake *intake, int32_t pid)
-{
-	vec_each(&intake->segments, segment)
-	{
-		if ((*segment)->pid != pid || (*segment)->dead)
-			continue;
-		flush(intake);
-		return heap_model_fork(intake->model, model_id(*segment));
-	}
-	return NULL;
-}
-
-static void inherit(struct intake *intake, const struct segment *segment)
-{
-	uint64_t sequence = segment->fork_sequence;
-	struct heritage *heritage = sequence ? forks_take(&intake->forks, sequence)
-					     : heritage_of_parent(intake, segment->shared->ppid);
-
-	heap_model_inherit(intake->model, model_id(segment), heritage);
-}
-
-/* A process has one image at a time: of two, the older is over. */
-static void replace_older(struct intake *intake, struct segment *segment)
-{
-	vec_each(&intake->segments, at)
-	{
-		struct segment *other = *at;
-
-		if (other->pid != segment->pid || other->dead)
-			continue;
-		if (other->start_sequence > segment->start_sequence)
-			mark_dead(intake, segment, 0);
-		else
-			mark_dead(intake, other, 0);
-	}
-}
-
-static void enter_image(struct intake *intake, struct image *image)
-{
-	size_t i = intake->images.nr;
-
-	vec_push(&intake->images, image);
-	for (; i && intake->images.at[i - 1]->start_sequence > image->start_sequence; i--)
-		intake->images.at[i] = intake->images.at[i - 1];
-	intake->images.at[i] = image;
-}
-
-static void begin_image(struct intake *intake, struct segment *segment)
-{
-	struct image *image = image_new(intake->model, segment);
-
-	image->mode = intake->mode;
-	image->sample_bytes = intake->sample_bytes;
-	segment->image = image;
-	if (segment->is_forked)
-		inherit(intake, segment);
-	replace_older(intake, segment);
-	enter_image(intake, image);
-	vec_push(&intake->segments, segment);
-	intake->segment_at[segment->index] = segment;
-}
-
-static int by_start(const void *a, const void *b)
-{
-	const struct segment *x = *(struct segment *const *)a, *y = *(struct segment *const *)b;
-
-	return x->start_sequence < y->start_sequence ? -1 : x->start_sequence > y->start_sequence;
-}
-
-static void find_segments(struct intake *intake)
-{
-	const struct wire_control *control = intake->channel->control;
-	uint32_t used = atomic_load(&control->segments_used);
-
-	intake->fresh.nr = 0;
-	for (uint32_t i = 0; i < used && i < WIRE_SEGMENTS; i++) {
-		if (intake->segment_at[i] || !atomic_load(&control->owner[i]))
-			continue;
-
-		struct segment *segment = segment_open(intake->channel, i);
-
-		if (segment)
-			vec_push(&intake->fresh, segment);
-	}
-	if (intake->fresh.nr > 1)
-		qsort(intake->fresh.at, intake->fresh.nr, sizeof(intake->fresh.at[0]), by_start);
-	vec_each(&intake->fresh, segment) begin_image(intake, *segment);
-}
-
-static void find_new(struct intake *intake)
-{
-	find_segments(intake);
-	vec_each(&intake->segments, segment) find_rings(intake, *segment);
-}
-
-/* --- images end -------------------------------------------------------------------------------*/
-
-/* before: a number from before this look. */
-static void find_dead(struct intake *intake, uint64_t before)
-{
-	intake->pidfds.nr = 0;
-	vec_each(&intake->segments, segment) vec_push(
-		&intake->pidfds, (struct pollfd){ .fd = (*segment)->pidfd, .events = POLLIN });
-	poll(intake->pidfds.at, intake->pidfds.nr, 0);
-	for (size_t i = 0; i < intake->segments.nr; i++) {
-		struct segment *segment = intake->segments.at[i];
-		bool gone = segment->pidfd < 0 ? !segment_process_exists(segment)
-					       : intake->pidfds.at[i].revents;
-
-		if (!gone)
-			segment->alive_sequence = before;
-		else if (!segment->dead)
-			mark_dead(intake, segment, segment->alive_sequence);
-	}
-}
-
-static void remove_segment(struct intake *intake, const struct segment *segment)
-{
-	size_t i = 0;
-
-	while (intake->segments.at[i] != segment)
-		i++;
-	intake->segments.at[i] = intake->segments.at[--intake->segments.nr];
-}
-
-static void end_image(struct intake *intake, struct segment *segment)
-{
-	struct image *image = segment->image;
-	uint64_t now_ns = clock_now_ns();
-
-	flush(intake);
-	image_end(image, now_ns > intake->start_ns ? now_ns - intake->start_ns : 0);
-	image->end_ns = now_ns;
-	remove_segment(intake, segment);
-	vec_push(&intake->over, segment);
-}
-
-/* The dead one that ends first; NULL if none does up to here. */
-static struct segment *first_dead(const struct intake *intake, uint64_t until)
-{
-	struct segment *first = NULL;
-
-	for (size_t i = 0; i < intake->segments.nr; i++) {
-		struct segment *segment = intake->segments.at[i];
-
-		if (segment->dead && segment->end <= until && (!first || segment->end < first->end))
-			first = segment;
-	}
-	return first;
-}
-
-static bool still_maps_us(const struct segment *segment)
-{
-	char path[64], *line = NULL;
-	size_t room = 0;
-	bool found = false;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)segment->pid);
-	FILE *maps = fopen(path, "re");
-
-	if (!maps)
-		return true;
-	while (!found && getline(&line, &room, maps) > 0)
-		found = strstr(line, CHANNEL_NAME);
-	free(line);
-	fclose(maps);
-	return found;
-}
-
-static void find_execs(struct intake *intake)
-{
-	vec_each(&intake->segments, segment) if (!(*segment)->dead && (*segment)->executing &&
-						 !still_maps_us(*segment))
-		mark_dead(intake, *segment, 0);
-}
-
-/* Who claimed them was killed before it had filled them in. */
-static void free_orphaned_claims(struct intake *intake)
-{
-	struct wire_control *control = intake->channel->control;
-	uint32_t used = atomic_load(&control->segments_used);
-
-	for (uint32_t i = 0; i < used && i < WIRE_SEGMENTS; i++) {
-		int32_t owner = atomic_load(&control->owner[i]);
-
-		if (owner > 0 && !intake->segment_at[i] && kill(owner, 0) < 0 && errno == ESRCH &&
-		    !channel_has_segment(intake->channel, i))
-			channel_recycle(intake->channel, i);
-	}
-}
-
-void intake_tidy(struct intake *intake)
-{
-	find_execs(intake);
-	free_orphaned_claims(intake);
-	forks_forget(&intake->forks, clock_now_ns());
 }
 
 /* --- stacks -----------------------------------------------------------------------------------*/
@@ -599,19 +354,19 @@ static bool merge(struct intake *intake, uint64_t below)
 
 	fill_order(intake, below, &waiting);
 	while ((ring = order_first(&intake->order)) && ring->next < below) {
-		dead = first_dead(intake, ring->next);
+		dead = intake_first_dead(intake, ring->next);
 		if (dead) {
-			end_image(intake, dead);
+			intake_end_image(intake, dead);
 			fill_order(intake, below, &waiting);
 			continue;
 		}
-		dead = first_dead(intake, below);
+		dead = intake_first_dead(intake, below);
 		take_run(intake, ring, dead ? dead->end : below);
 		any = true;
 	}
-	while ((dead = first_dead(intake, below)))
-		end_image(intake, dead);
-	flush(intake);
+	while ((dead = intake_first_dead(intake, below)))
+		intake_end_image(intake, dead);
+	intake_flush(intake);
 	if (any || !waiting)
 		intake->blocked_ns = 0;
 	else if (!intake->blocked_ns)
@@ -645,11 +400,11 @@ bool intake_round(struct intake *intake)
 
 	beat(intake);
 	ticks_sync(&intake->ticks);
-	find_new(intake);
-	find_dead(intake, before);
+	intake_find_new(intake);
+	intake_find_dead(intake, before);
 
 	now = atomic_load(sequence); /* before looking at anything that is below it */
-	find_new(intake);
+	intake_find_new(intake);
 	any = merge(intake, watermark(intake, now));
 	give_back(intake);
 	if (any)
