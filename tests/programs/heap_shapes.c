@@ -35,7 +35,8 @@ struct block {
 
 struct site {
 	uint64_t sizes[CLASSES]; /* at most 2^i bytes, 16 at least */
-	uint64_t slack, moved, copied, remapped;
+	uint64_t slack, moved, copied;
+	uint64_t lookalikes; /* as large and where a mapped block would be, but of a heap */
 };
 
 struct thread {
@@ -67,6 +68,18 @@ static size_t some_size(struct thread *t)
 	return kind < 97 ? next_random(t) % 700 : next_random(t) % 600000;
 }
 
+/* Blocks that are whole pages, 16 bytes behind the start of one, are not copied. */
+static int is_mapped(uintptr_t at, size_t size)
+{
+	return size > 131048 && at % 4096 == 16;
+}
+
+/* By glibc's own word, before the block. */
+static int is_of_a_heap(const struct block *block)
+{
+	return !(((const size_t *)block->at)[-1] & 2);
+}
+
 static void count(struct site *site, const struct block *block)
 {
 	int class = 4;
@@ -75,6 +88,7 @@ static void count(struct site *site, const struct block *block)
 		class ++;
 	site->sizes[class]++;
 	site->slack += malloc_usable_size(block->at) - block->size;
+	site->lookalikes += is_mapped((uintptr_t)block->at, block->size) && is_of_a_heap(block);
 }
 
 static noinline void *by_malloc(size_t size)
@@ -99,12 +113,6 @@ static struct block allocate(struct thread *t, int which)
 	block.at = which == KEEP ? by_keep(block.size) : by_malloc(block.size);
 	count(&t->site[which], &block);
 	return block;
-}
-
-/* Blocks that are whole pages, 16 bytes behind the start of one, are not copied. */
-static int is_mapped(uintptr_t at, size_t size)
-{
-	return size > 131048 && at % 4096 == 16;
 }
 
 static void grow(struct thread *t, struct block *block)
@@ -182,10 +190,11 @@ static void print_site(int which)
 		sum.slack += site->slack;
 		sum.moved += site->moved;
 		sum.copied += site->copied;
+		sum.lookalikes += site->lookalikes;
 	}
 	printf("%s\"%s\":{\"slack\":%" PRIu64 ",\"moved\":%" PRIu64 ",\"copied\":%" PRIu64
-	       ",\"sizes\":{",
-	       which ? "," : "", names[which], sum.slack, sum.moved, sum.copied);
+	       ",\"lookalikes\":%" PRIu64 ",\"sizes\":{",
+	       which ? "," : "", names[which], sum.slack, sum.moved, sum.copied, sum.lookalikes);
 	for (int class = 0; class < CLASSES; class ++)
 		if (sum.sizes[class]) {
 			printf("%s\"%llu\":%" PRIu64, comma, 1ULL << class, sum.sizes[class]);

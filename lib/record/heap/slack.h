@@ -26,7 +26,9 @@ static inline uint64_t slack_chunk(uint64_t size)
 	return chunk < 32 ? 32 : chunk;
 }
 
-/* One with pages of its own starts 16 bytes into the first.  Of others as large, one in 256 does.
+/*
+ * One with pages of its own starts 16 bytes into the first.  Of others as large, one in 256 does, and
+ * is taken for such; as a heap likes to give the same place again, they come several at a time.
  */
 static inline bool slack_is_mapped(uint64_t page_bytes, uint64_t address, uint64_t size)
 {
