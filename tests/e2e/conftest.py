@@ -25,7 +25,7 @@ from pathlib import Path
 
 import pytest
 
-pytest_plugins = ["shim_events"]
+pytest_plugins = ["frames", "shim_events"]
 
 TIME_LIMIT_S = 300
 

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""Debug files that are fetched, from a server of the test."""
+
+import http.server
+import os
+import pty
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from elf import SOURCES, build_id, make, stripped_program
+from frames import Frames, put_addresses
+
+class Debuginfod(http.server.BaseHTTPRequestHandler):
+    """As `debuginfod` answers: /buildid/HEX/debuginfo."""
+
+    def do_GET(self):
+        self.server.asked.append(self.path)
+        if self.server.stalls:
+            self.server.stop.wait(60)
+            return
+        file = self.server.files.get(self.path)
+        self.send_response(200 if file else 404)
+        data = file.read_bytes() if file else b""
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def server(need, tmp_path):
+    """A debuginfod with .files {path: file}, which lists what it was .asked; if it .stalls, it never answers."""
+    if not list(Path("/usr/lib").glob("*/libdebuginfod.so.1")):
+        pytest.skip("libdebuginfod is not installed")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Debuginfod)
+    server.files, server.asked, server.stalls, server.stop = {}, [], False, threading.Event()
+    server.url = f"http://127.0.0.1:{server.server_port}/"
+    server.env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path), "DEBUGINFOD_URLS": server.url,
+                  "no_proxy": "127.0.0.1"}
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.stop.set()
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def asks_for(path):
+    return f"/buildid/{build_id(path)}/debuginfo"
+
+
+@pytest.mark.parametrize("option", ["--debuginfod", "--debuginfod=auto", "--debuginfod={url}"])
+def test_debug_files_are_fetched_when_asked(option, server, resolve, tmp_path):
+    app, debug, main = stripped_program(tmp_path)
+    server.files[asks_for(app)] = debug
+    option = option.format(url=server.url)
+    env = dict(server.env, DEBUGINFOD_URLS="http://localhost:1/") if "://" in option else server.env
+    frames = resolve(app, [main], option, env=env)
+    assert frames.names() == {main: "main"}
+    assert frames.at[main][-1][2].endswith("pages.c")
+    assert frames.debug_path.startswith(str(tmp_path / "cache"))
+    assert server.asked == [asks_for(app)]
+
+
+@pytest.mark.parametrize("option, urls", [([], True), (["--debuginfod=auto"], False)])
+def test_nothing_is_fetched_unasked(option, urls, server, resolve, tmp_path):
+    app, debug, main = stripped_program(tmp_path)
+    server.files[asks_for(app)] = debug
+    frames = resolve(app, [main], *option, env=dict(server.env, DEBUGINFOD_URLS=server.url if urls else ""))
+    assert frames.debug == "none" and "try --debuginfod" in frames.reason
+    assert not server.asked
+
+
+def test_a_fetched_file_of_another_build_is_not_used(server, resolve, tmp_path):
+    app, debug, main = stripped_program(tmp_path)
+    make("gcc", "-O1", "-g", "-DANOTHER", "-o", "other", SOURCES / "pages.c", cwd=tmp_path)
+    server.files[asks_for(app)] = tmp_path / "other"
+    frames = resolve(app, [main], "--debuginfod", env=server.env)
+    assert frames.debug == "none" and "is of another build" in frames.reason
+
+
+def test_what_the_server_lacks_is_said(server, resolve, tmp_path):
+    app, _, main = stripped_program(tmp_path)
+    frames = resolve(app, [main], "--debuginfod", env=server.env)
+    assert frames.debug == "none" and "debuginfod has none either" in frames.reason
+
+
+def test_a_server_that_does_not_answer_is_given_up(server, resolve, tmp_path):
+    server.stalls = True
+    app, _, main = stripped_program(tmp_path)
+    frames = resolve(app, [main], "--debuginfod", env=dict(server.env, DEBUGINFOD_TIMEOUT="1"))
+    assert frames.debug == "none" and "debuginfod does not answer" in frames.reason
+
+
+def wait_until(condition):
+    for _ in range(3000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it did not happen")
+
+
+def test_an_interrupt_skips_what_is_fetched_and_a_terminal_shows_it(server, record, runner, tmp_path):
+    server.stalls = True
+    app, _, main = stripped_program(tmp_path)
+    profile = record("true", options=["--heap=off", "--no-symbols"])
+    put_addresses(profile.path, str(app), [main], "file", "app")
+    ours, theirs = pty.openpty()
+    with runner.start(runner.cprof, "symbolize", "--debuginfod", profile.path, env=server.env, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        while b"fetching" not in shown:
+            shown += os.read(ours, 1000)
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 0
+    os.close(ours)
+    assert b"looking up names: 0 of 1 modules, app: fetching" in shown
+    assert "skipped" in Frames(profile).reason
+
+
+def test_asked_to_end_it_leaves_the_profile_as_it_was(server, record, runner, tmp_path):
+    server.stalls = True
+    app, _, main = stripped_program(tmp_path)
+    profile = record("true", options=["--heap=off", "--no-symbols"])
+    put_addresses(profile.path, str(app), [main], "file", "app")
+    with runner.start(runner.cprof, "symbolize", "--debuginfod", profile.path, env=server.env, text=True,
+                      stderr=subprocess.PIPE) as process:
+        wait_until(lambda: server.asked)
+        process.send_signal(signal.SIGTERM)
+        message = process.communicate()[1]
+        assert "stopped by SIGTERM while looking up names" in message
+        assert f"`cprof symbolize {profile.path}`" in message
+        assert process.returncode == 1
+    assert profile.sql("SELECT count(*) FROM frame") == [(0,)]
+    assert profile.sql("SELECT debug FROM module") == [("not-tried",)]
