@@ -10,6 +10,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "base/distance.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/log.h"
@@ -260,4 +261,13 @@ Test(proc_file, has_numbers_by_field_and_alone)
 	unlink(path);
 	cr_expect(eq(int, proc_number(path, 7), 7));
 	cr_expect(eq(u64, proc_field(path, "VmData:"), 0));
+}
+
+Test(distance, is_that_of_the_larger_from_the_smaller)
+{
+	cr_expect(eq(u64, distance_u64(3, UINT64_MAX), UINT64_MAX - 3));
+	cr_expect(eq(u64, distance_u64(UINT64_MAX, 3), UINT64_MAX - 3));
+	cr_expect(eq(u64, distance_s64(INT64_MIN, INT64_MAX), UINT64_MAX));
+	cr_expect(eq(u64, distance_s64(2, -5), 7));
+	cr_expect(eq(u64, distance_s64(-5, -5), 0));
 }

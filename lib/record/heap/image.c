@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/distance.h"
 #include "record/heap/mode.h"
 #include "record/heap/site_figures.h"
 #include "record/heap/worth.h"
@@ -427,11 +428,6 @@ static void tell_truncated(const struct image *image, const struct frames *frame
 	}
 }
 
-static uint64_t distance(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
 /*
  * An event is published before it is counted, so a killed thread may be one off.  A program that
  * runs on goes on counting after the last event that was collected.
@@ -441,9 +437,10 @@ static uint64_t disagreement(const struct image *image, const struct profile_hea
 	if (!image->end_ns || figures->lost_events)
 		return 0;
 
-	uint64_t calls = distance(figures->allocations + figures->reallocations,
-				  figures->counted_allocations + figures->counted_reallocations);
-	uint64_t bytes = distance(figures->allocated_bytes, figures->counted_bytes);
+	uint64_t calls =
+		distance_u64(figures->allocations + figures->reallocations,
+			     figures->counted_allocations + figures->counted_reallocations);
+	uint64_t bytes = distance_u64(figures->allocated_bytes, figures->counted_bytes);
 
 	return calls ? calls : bytes ? 1 : 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/distance.h"
 #include "base/map.h"
 #include "base/vec.h"
 
@@ -168,11 +169,6 @@ static bool find_figures(struct work *w)
 	return found;
 }
 
-static uint64_t distance(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
 /* Frees of what a fork left, or of what nobody saw allocated, are counted there, too. */
 static uint64_t difference(const struct heap *heap)
 {
@@ -181,9 +177,9 @@ static uint64_t difference(const struct heap *heap)
 		heap->frees +
 		(heap->sample_bytes.absent ? heap->inherited_frees + heap->unknown_frees : 0);
 
-	return distance(heap->allocations, counted->allocations) +
-	       distance(heap->reallocations, counted->reallocations) +
-	       distance(frees, counted->frees);
+	return distance_u64(heap->allocations, counted->allocations) +
+	       distance_u64(heap->reallocations, counted->reallocations) +
+	       distance_u64(frees, counted->frees);
 }
 
 /* What an exec takes away is no leak. */

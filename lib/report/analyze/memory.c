@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/distance.h"
 #include "report/load/course.h"
 
 struct work {
@@ -57,11 +58,6 @@ static void find_peak(struct work *w)
 
 /* --- at the heap's peak -----------------------------------------------------------------------*/
 
-static int64_t distance(int64_t a, int64_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
 /* NULL: the process did not run then, or was never looked at. */
 static const struct profile_memory *nearest(const struct work *w, uint32_t id, int64_t time_us)
 {
@@ -74,7 +70,7 @@ static const struct profile_memory *nearest(const struct work *w, uint32_t id, i
 		return NULL;
 	for (size_t i = course.from; i < course.to; i++)
 		if (!found ||
-		    distance(look[i].time_us, time_us) < distance(found->time_us, time_us))
+		    distance_s64(look[i].time_us, time_us) < distance_s64(found->time_us, time_us))
 			found = &look[i];
 	return found;
 }
@@ -103,8 +99,8 @@ static void add_look(struct work *w, const struct profile_memory *look, int64_t 
 	double time_s = (double)look->time_us / 1e6;
 
 	/* Of several looks, the one that is farthest off. */
-	if (!moment->known ||
-	    distance(look->time_us, peak_us) > distance((int64_t)(moment->time_s * 1e6), peak_us))
+	if (!moment->known || distance_s64(look->time_us, peak_us) >
+				      distance_s64((int64_t)(moment->time_s * 1e6), peak_us))
 		moment->time_s = time_s;
 	moment->known = true;
 	moment->rss_bytes += profile_rss_bytes(look);
