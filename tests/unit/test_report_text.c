@@ -271,6 +271,58 @@ Test(report_text, what_only_reallocates_has_its_calls_counted)
 	toy_free(toy);
 }
 
+/* A look at a heap of which 3 MiB are live, and what it has in the page. */
+static void memory_shows(uint64_t anonymous_bytes, const char *expected)
+{
+	struct toy *toy = toy_new();
+	struct profile_heap *heap = toy_heap(toy, PROFILE_NONE);
+	char *text;
+
+	heap->peak_bytes = 3 << 20;
+	heap->peak_time_us = 2000;
+	toy_slice(toy, (struct profile_slice){ .time_us = 0,
+					       .duration_us = 4000,
+					       .live_bytes = 3 << 20,
+					       .max_live_bytes = 3 << 20 });
+	toy_memory(toy, (struct profile_memory){ .time_us = 2000,
+						 .anonymous_bytes = anonymous_bytes,
+						 .file_bytes = 1 << 20,
+						 .peak_rss_bytes = 9 << 20 });
+	text = print(toy, &(struct report_options){ 0 });
+	cr_expect(ne(ptr, strstr(text, expected), NULL), "%s", text);
+	free(text);
+	toy_free(toy);
+}
+
+Test(report_text, what_is_resident_beside_the_heap_is_said)
+{
+	memory_shows(
+		5 << 20,
+		"RSS   most 9.0 MiB · 6.0 MiB at 2.00 ms, near the heap's peak · heap 3.0 MiB\n"
+		"      other anonymous 2.0 MiB · files 1.0 MiB\n");
+}
+
+Test(report_text, a_heap_that_is_not_all_resident_is_not_subtracted)
+{
+	memory_shows(
+		2 << 20,
+		"RSS   most 9.0 MiB · 3.0 MiB at 2.00 ms, near the heap's peak\n"
+		"      heap 3.0 MiB, not all of it resident · anonymous 2.0 MiB, heap included\n"
+		"      files 1.0 MiB\n");
+}
+
+Test(report_text, the_name_of_the_file_in_hints_is_whole)
+{
+	static const char name[] = "/var/tmp/a folder with a name/that/is/wider/than/a/terminal/is/"
+				   "in/most/cases/and/the/profile.data";
+	struct toy *toy = busy_program();
+	char *text = print(toy, &(struct report_options){ .file = name });
+
+	cr_expect(ne(ptr, strstr(text, name), NULL), "%s", text);
+	free(text);
+	toy_free(toy);
+}
+
 /* The run took 4.21 s. */
 Test(report_text, waiting_for_the_heap_recorder_is_said_where_it_matters)
 {

@@ -7,13 +7,16 @@ static void say_moment(struct page *page, const struct memory_moment *moment)
 {
 	page_phrase(page, "%s at %s, near the heap's peak", units_size(moment->rss_bytes).text,
 		    units_seconds(moment->time_s).text);
-	page_phrase(page, "heap %s", units_size(moment->heap_bytes).text);
-	if (!moment->other_bytes.absent)
+	if (!moment->other_bytes.absent) {
+		page_phrase(page, "heap %s", units_size(moment->heap_bytes).text);
 		page_phrase(page, "other anonymous %s",
 			    units_size((uint64_t)moment->other_bytes.value).text);
-	else
-		page_phrase(page, "of it and all else that is anonymous resident %s",
+	} else {
+		page_phrase(page, "heap %s, not all of it resident",
+			    units_size(moment->heap_bytes).text);
+		page_phrase(page, "anonymous %s, heap included",
 			    units_size(moment->anonymous_bytes).text);
+	}
 	page_phrase(page, "files %s", units_size(moment->file_bytes).text);
 	if (moment->shared_bytes)
 		page_phrase(page, "shared %s", units_size(moment->shared_bytes).text);

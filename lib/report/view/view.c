@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/view/view.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,32 +71,31 @@ static void print_top_sites(struct page *page, const struct analysis *a, size_t 
 	free(top.at);
 }
 
-/* " FILE" as a shell wants it, if it is not the default one.  Free it. */
-static char *file_operand(const struct page *page)
+/* " FILE" as a shell wants it, if it is not the default one: whole, to be copied from there. */
+static void print_file_operand(struct page *page)
 {
-	char *quoted, *operand;
+	char *quoted;
 
 	if (!page->style.file)
-		return xstrdup("");
-	quoted = command_fit(&page->style.file, 1, page->style.width / 2);
-	operand = xasprintf(" %s", quoted);
+		return;
+	quoted = command_fit(&page->style.file, 1, SIZE_MAX);
+	page_tinted(page, TINT_NONE, " ");
+	page_tinted(page, TINT_NONE, quoted);
 	free(quoted);
-	return operand;
 }
 
 static void print_pointers(struct page *page)
 {
 	static const char label[] = "more: cprof report ";
 	const struct view *view = views + 1; /* the first is the summary itself */
-	char *file = file_operand(page);
 
 	page_begin(page);
 	page_phrase(page, "%s%s", label, view->name);
 	page->indent = sizeof(label) - 1;
 	while ((++view)->name)
-		page_phrase(page, "%s%s", view->name, view[1].name ? "" : file);
+		page_phrase(page, "%s", view->name);
+	print_file_operand(page);
 	page_end(page);
-	free(file);
 }
 
 /* By self, what has none says nothing. */
@@ -125,8 +125,6 @@ static void print_summary(struct page *page, const struct analysis *a)
 
 static void print_brief(struct page *page, const struct analysis *a)
 {
-	char *file = file_operand(page);
-
 	section_header(page, a);
 	section_cpu(page, &a->cpu);
 	section_functions(page, &a->cpu, page_limit(page, few_functions(page, a), BRIEF_FUNCTIONS));
@@ -134,9 +132,9 @@ static void print_brief(struct page *page, const struct analysis *a)
 	print_top_sites(page, a, BRIEF_SITES, 0);
 	section_quality(page, a);
 	page_begin(page);
-	page_phrase(page, "more: cprof report%s", file);
+	page_phrase(page, "more: cprof report");
+	print_file_operand(page);
 	page_end(page);
-	free(file);
 }
 
 /* --- one side --- */
