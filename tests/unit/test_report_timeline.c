@@ -9,7 +9,9 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "base/alloc.h"
 #include "base/text.h"
+#include "report/analyze/analysis.h"
 #include "report/analyze/memory.h"
 #include "report/view/sparkline.h"
 #include "toy_profile.h"
@@ -187,6 +189,50 @@ Test(report_timeline, holds_the_memory_last_seen_until_the_process_ends)
 
 	cr_expect(eq(str, (char *)rss_of(&f.history), "- 30 27 27 27 7 7 7"));
 	end(&f);
+}
+
+Test(report_timeline, has_fewer_and_longer_slices_where_that_is_asked)
+{
+	struct fixture f = start(8000);
+	static const struct select_options all;
+	struct error err = ERROR_INIT;
+
+	toy_slice(f.toy, slice(0, 1000, 5, 9, 1));
+	toy_slice(f.toy, slice(0, 2000, 4, 7, 2));
+	toy_slice(f.toy, slice(0, 7000, 1, 6, 4));
+	f.profile = toy_profile(f.toy);
+	cr_assert_eq(selection_init(&f.selection, f.profile, &all, &err), 0);
+	history_analyze(&f.history, f.profile,
+			&(struct history_scope){ .selection = &f.selection, .slices = 4 });
+
+	cr_expect(eq(dbl, f.history.slices[1].t_s, 0.004));
+	cr_expect(eq(str, (char *)heap_of(&f.history), "4/9 1/6 1/1"));
+	end(&f);
+}
+
+/* A second of each, in slices of up to 32 for 2,000, of a millisecond for one. */
+Test(report_timeline, of_very_many_processes_has_few_slices_of_each)
+{
+	static const struct {
+		size_t processes, slices;
+	} cases[] = { { 1, 1000 }, { 32, 500 }, { 2000, 32 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct fixture f = start(999500);
+		static const struct select_options all;
+		struct analysis analysis;
+		struct error err = ERROR_INIT;
+
+		while (toy_profile(f.toy)->nr_processes < cases[i].processes)
+			toy_process(f.toy, "app", 100, PROFILE_NONE)->start_us = 0;
+		f.profile = toy_profile(f.toy);
+		cr_assert_eq(selection_init(&f.selection, f.profile, &all, &err), 0);
+		analysis_init(&analysis, f.profile, &f.selection,
+			      &(struct analysis_options){ .process_sites = true });
+		cr_expect(eq(sz, analysis.process_storage[0].heap.timeline.nr, cases[i].slices));
+		analysis_release(&analysis);
+		end(&f);
+	}
 }
 
 Test(report_timeline, puts_samples_where_they_were_taken)

@@ -8,6 +8,10 @@
 #include "base/vec.h"
 #include "report/analyze/quality.h"
 
+/* Of all processes together, and of each even so. */
+#define PROCESS_SLICES (16 * HISTORY_SLICES)
+#define FEWEST_SLICES 32
+
 static struct figure exit_figure(int status)
 {
 	return status < 0 ? FIGURE_ABSENT("not ended by exit") : FIGURE(status);
@@ -74,6 +78,19 @@ static void add_timeline(struct heap *heap, const struct profile *profile,
 	history_analyze(&heap->timeline, profile, &with_heap);
 }
 
+/* A document about thousands of processes stays readable: it was 99 % such slices. */
+static size_t slices_of_each(const struct selection *selection, const struct profile *profile)
+{
+	size_t nr = 0, slices;
+
+	for (size_t i = 0; i < profile->nr_processes; i++)
+		nr += selection->processes[i];
+	slices = PROCESS_SLICES / (nr ?: 1);
+	return slices > HISTORY_SLICES	? HISTORY_SLICES
+	       : slices < FEWEST_SLICES ? FEWEST_SLICES
+					: slices;
+}
+
 static void fill_process(struct analysis *a, struct process_row *row, const struct profile *profile,
 			 uint32_t id, const struct selection *selection,
 			 const struct analysis_options *options)
@@ -99,7 +116,9 @@ static void fill_process(struct analysis *a, struct process_row *row, const stru
 					   .no_sites = !options->process_sites });
 	if (options->process_sites)
 		add_timeline(&row->heap, profile,
-			     &(struct history_scope){ .process = id, .selection = selection });
+			     &(struct history_scope){ .process = id,
+						      .selection = selection,
+						      .slices = a->process_slices });
 	row->tracked = row->heap.tracked;
 	if (row->tracked && !span_is_all(&selection->span))
 		withhold_heap(&row->heap, HEAP_OF_THE_WHOLE_RUN);
@@ -115,6 +134,7 @@ static void list_processes(struct analysis *a, const struct profile *profile,
 			   const struct selection *selection,
 			   const struct analysis_options *options)
 {
+	a->process_slices = slices_of_each(selection, profile);
 	a->process_storage = xcalloc(profile->nr_processes + 1, sizeof(a->process_storage[0]));
 	for (uint32_t id = 0; id < profile->nr_processes; id++) {
 		struct process_row *row = &a->process_storage[a->processes.nr];

@@ -70,6 +70,7 @@ struct analysis {
 	struct rows leaks;	    /* of struct heap_site: what leaked, most bytes first */
 	struct rows busy_sites;	    /* those of the heap, most allocations first */
 	struct rows processes;	    /* of struct process_row, in the order of their start */
+	size_t process_slices;	    /* in the timeline of each, at most */
 	struct rows busy_processes; /* those with samples or a heap, most CPU first */
 	struct threads threads;
 	struct module_table modules;

@@ -69,13 +69,14 @@ static uint64_t longest_slice(const struct work *w)
 
 static void make_grid(struct work *w)
 {
+	int64_t most = (int64_t)(w->scope->slices ?: HISTORY_SLICES);
 	uint64_t longest = longest_slice(w);
 
 	find_span(w);
 	w->width_us = SHORTEST_US;
 	while (w->width_us < INT64_MAX / 2 &&
 	       ((uint64_t)w->width_us < longest ||
-		w->end_us / w->width_us - w->first_us / w->width_us >= HISTORY_SLICES))
+		w->end_us / w->width_us - w->first_us / w->width_us >= most))
 		w->width_us *= 2;
 	w->first_us -= w->first_us % w->width_us;
 	w->history->nr = (size_t)((w->end_us - w->first_us) / w->width_us) + 1;

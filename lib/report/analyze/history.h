@@ -7,7 +7,7 @@
  *	history_release(&history);
  *
  * The slices are as long as those of the heap that was recorded, or longer, so that there are at
- * most some 1000.  What is live lasts until it changes; so does what was last seen of the memory of
+ * most some 1000; each of very many processes gets fewer.  What is live lasts until it changes; so does what was last seen of the memory of
  * a process, until its end.
  */
 #ifndef REPORT_ANALYZE_HISTORY_H
@@ -42,6 +42,7 @@ struct history_scope {
 	const struct selection *selection;
 	const char *no_heap; /* why there is no heap; NULL: there is */
 	bool samples;	     /* read them, too, if the scope is all */
+	size_t slices;	     /* at most; 0: HISTORY_SLICES */
 };
 
 void history_analyze(struct history *history, const struct profile *profile,
