@@ -15,6 +15,7 @@ struct stat_options {
 	struct common_options common;
 	struct stat_config config;
 	VEC(char *const *) commands;
+	struct pids pids;
 	const char *output; /* NULL: stderr; "-": stdout */
 	int view;
 	bool runs_given;
@@ -22,7 +23,7 @@ struct stat_options {
 	FILE *out;  /* what is printed goes there, on its way to file */
 };
 
-enum { OPTION_PMU = 1, OPTION_JSON, OPTION_CSV, OPTION_WARMUP };
+enum { OPTION_PMU = 1, OPTION_JSON, OPTION_CSV, OPTION_WARMUP, OPTION_DURATION };
 
 /* Enough for a test to say something, as hyperfine takes. */
 enum { RUNS_TO_COMPARE = 10 };
@@ -32,6 +33,8 @@ static const struct argp_option table[] = {
 	{ "pmu", OPTION_PMU, NULL, 0, "All hardware events that most CPUs have", 0 },
 	{ "repeat", 'r', "N", 0, "Run the program N times (1; to compare 10)", 0 },
 	{ "warmup", OPTION_WARMUP, "N", 0, "And N times before, not counted", 0 },
+	{ "pid", 'p', "PID,...", 0, "Count in running processes instead", 0 },
+	{ "duration", OPTION_DURATION, "TIME", 0, "With -p: for so long: 10, 500ms", 0 },
 	{ "interval", 'I', "MS", 0, "Also print counts every MS milliseconds", 0 },
 	{ "json", OPTION_JSON, NULL, 0, "Write JSON", 0 },
 	{ "csv", OPTION_CSV, NULL, 0, "Write CSV", 0 },
@@ -47,6 +50,7 @@ static const char doc[] =
 	"  cprof stat --pmu ./app --size 3         everything the PMU offers, once\n"
 	"  cprof stat -r 5 --json -o a.json ./app  five runs, for a script\n"
 	"  cprof stat -I 100 -e cs,faults ./app    over time\n"
+	"  cprof stat -p 4711 --duration 10        what runs already\n"
 	"  cprof stat -- ./old x --- ./new x       which is better, and is it chance?\n"
 	"\n"
 	"The exit status is the program's; 125 when cprof failed, 126 when the program\n"
@@ -89,12 +93,24 @@ static void check(struct argp_state *state, struct stat_options *options)
 {
 	struct stat_config *config = &options->config;
 
+	if (options->commands.nr && options->pids.nr)
+		argp_error(state, "-p PID and a program to run exclude each other");
+	if (!options->commands.nr && !options->pids.nr)
+		argp_error(state, "which program?");
+	if (options->pids.nr && (options->runs_given || config->warmup))
+		argp_error(state, "-p PID: nothing is run, so --repeat and --warmup make no sense");
+	if (!options->pids.nr && config->duration_ns) {
+		argp_error(state, "--duration goes with -p; `timeout 10 cprof stat PROG` ends a "
+				  "program after so long");
+	}
 	if (options->commands.nr > 1 && config->interval_ms)
 		argp_error(state, "--interval shows one program over time, not several");
 	if (options->commands.nr > 1 && !options->runs_given)
 		config->runs = RUNS_TO_COMPARE;
 	config->commands = options->commands.at;
 	config->nr_commands = options->commands.nr;
+	config->attach = options->pids.at;
+	config->nr_attach = options->pids.nr;
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -118,6 +134,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case OPTION_WARMUP:
 		options->config.warmup = number(state, "--warmup", argument, 0, 100000);
 		return 0;
+	case 'p':
+		option_pids(state, "--pid", argument, &options->pids);
+		return 0;
+	case OPTION_DURATION:
+		options->config.duration_ns = option_duration(state, "--duration", argument);
+		return 0;
 	case 'I':
 		options->config.interval_ms = number(state, "--interval", argument, 1, 86400000);
 		return 0;
@@ -133,9 +155,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		take_commands(state, options);
 		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which program?");
-		return 0;
 	case ARGP_KEY_SUCCESS:
 		check(state, options);
 		return 0;
@@ -146,7 +165,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static const struct argp parser = {
 	.options = table,
 	.parser = parse,
-	.args_doc = "[--] PROG [ARG...] [--- PROG [ARG...]]...",
+	.args_doc = "[--] PROG [ARG...] [--- PROG [ARG...]]...\n-p PID,...",
 	.doc = doc,
 	.children = options_common,
 };
@@ -200,5 +219,6 @@ int cmd_stat(int argc, char **argv)
 			options.view == STAT_TEXT ? terminal_text(options.file) : options.file;
 	status = options.file ? measure(&options) : fail(&err);
 	vec_free(&options.commands);
+	vec_free(&options.pids);
 	return status;
 }

@@ -29,8 +29,8 @@
 #include "record/target/launch.h"
 #include "record/target/privileges.h"
 #include "record/target/supervise.h"
+#include "record/target/wakeups.h"
 #include "record/unaccounted.h"
-#include "record/wakeups.h"
 
 struct record {
 	const struct record_config *config;
@@ -306,6 +306,7 @@ static bool take_wakeup(struct record *record, struct record_result *result, siz
 		return true;
 	case WAKEUP_PROCESS_ENDED:
 		return --*nr_running == 0;
+	case WAKEUP_INTERVAL:
 	case WAKEUP_NONE:
 		break;
 	}

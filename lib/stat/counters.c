@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stat/counters.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -159,18 +160,24 @@ static void refuse(struct counters *counters, const struct grouping_set *set, in
 	}
 }
 
-void counters_open(struct counters *counters, pid_t pid)
+void counters_open(struct counters *counters, const struct group_threads *threads)
 {
 	for (size_t i = 0; i < counters->groups.nr; i++) {
 		const struct grouping_set *set = &counters->groups.at[i];
 		const struct event_type *types[GROUPING_MAX_MEMBERS];
-		int ret = group_open(&counters->open[i], types, types_of(counters, set, types), pid,
-				     GROUP_FROM_EXEC, counters->user_only);
+		int ret = group_open(&counters->open[i], types, types_of(counters, set, types),
+				     threads, counters->user_only);
 
-		if (ret < 0)
+		if (ret < 0 && ret != -ESRCH)
 			refuse(counters, set, -ret);
 		counters->counts[i] = counters->before[i] = (struct group_counts){ 0 };
 	}
+}
+
+void counters_enable(struct counters *counters)
+{
+	for (size_t i = 0; i < counters->groups.nr; i++)
+		group_enable(&counters->open[i]);
 }
 
 void counters_read(struct counters *counters)

@@ -4,7 +4,7 @@
  *
  *	counters_plan(&counters, &types, &access, &err); // tries what can be counted, and together
  *	for each run {
- *		counters_open(&counters, pid);
+ *		counters_open(&counters, &threads);
  *		...					 // the program runs
  *		counters_read(&counters);		 // as often as one likes
  *		counters_since_start(&counters, i, &reading);
@@ -45,7 +45,8 @@ struct counters {
 /* The types have to outlive the counters.  Negative if the list cannot be: too large a group. */
 int counters_plan(struct counters *counters, const struct event_types *types,
 		  const struct access *access, struct error *err);
-void counters_open(struct counters *counters, pid_t pid);
+void counters_open(struct counters *counters, const struct group_threads *threads);
+void counters_enable(struct counters *counters); /* of stopped threads */
 void counters_read(struct counters *counters);
 void counters_close(struct counters *counters);
 

@@ -23,13 +23,17 @@ static void put_number(double number, const char *end, FILE *out)
 	fputs(end, out);
 }
 
-static void put_arguments(char *const *words, FILE *out)
+/* Or the pids of what ran already. */
+static void put_arguments(const struct stat_command *command, FILE *out)
 {
+	char *const *words = command->arguments;
 	size_t nr = 0;
 
 	while (words[nr])
 		nr++;
 	csv_put_words((const char *const *)words, nr, ' ', out);
+	for (size_t i = 0; i < command->nr_processes; i++)
+		fprintf(out, "%s%d", i ? " " : "", command->processes[i].pid);
 	fputc(',', out);
 }
 
@@ -39,7 +43,7 @@ static void put_identity(const struct stat_result *result, size_t command,
 			 FILE *out)
 {
 	fprintf(out, "%zu,", command + 1);
-	put_arguments(result->commands[command].arguments, out);
+	put_arguments(&result->commands[command], out);
 	put_number(interval ? interval->run + 1 : NAN, ",", out);
 	put_number(interval ? interval->time_s : NAN, ",", out);
 	put_text(event, ",", out);

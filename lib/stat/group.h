@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group - perf events counted in the same windows, over a program and all it starts.
+ * group - perf events counted in the same windows, over threads and all they start.
  *
- *	if (group_open(&group, types, nr, launch.pid, GROUP_FROM_EXEC, user_only) < 0)
+ *	struct group_threads threads = { &launch.pid, 1, GROUP_FROM_EXEC };
+ *
+ *	if (group_open(&group, types, nr, &threads, user_only) < 0)
  *		...
  *	group_read(&group, &counts);	// any time, also after the program has ended
  *	group_close(&group);
@@ -23,8 +25,9 @@
 #include "stat/grouping.h"
 
 struct group {
-	int fds[GROUPING_MAX_MEMBERS];
-	size_t nr;
+	int *fds;  /* nr of each thread, one after the other */
+	size_t nr; /* members; 0: not open */
+	size_t nr_threads;
 };
 
 struct group_counts {
@@ -37,11 +40,21 @@ enum group_start {
 	GROUP_STOPPED,	 /* until group_enable() */
 };
 
-/* The first type leads.  0 or -errno; leaves nothing open on failure. */
-int group_open(struct group *group, const struct event_type *const *types, size_t nr, pid_t pid,
-	       enum group_start start, bool user_only);
+struct group_threads {
+	const pid_t *at;
+	size_t nr;
+	enum group_start start;
+};
+
+/* To try something: the calling thread, stopped. */
+extern const struct group_threads group_here;
+
+/* The first type leads.  0 or -errno; leaves nothing open on failure.  Threads that have ended are
+ * left out: -ESRCH if that are all. */
+int group_open(struct group *group, const struct event_type *const *types, size_t nr,
+	       const struct group_threads *threads, bool user_only);
 void group_enable(struct group *group);
-/* 0 or -errno. */
+/* Of all threads together.  0 or -errno. */
 int group_read(const struct group *group, struct group_counts *counts);
 void group_close(struct group *group);
 

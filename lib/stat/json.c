@@ -88,6 +88,20 @@ static json_t *intervals_of(const struct stat_result *result, size_t command)
 	return array;
 }
 
+static json_t *processes_of(const struct stat_command *command)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < command->nr_processes; i++) {
+		json_t *object = json_object();
+
+		json_object_set_new(object, "pid", json_integer(command->processes[i].pid));
+		json_object_set_new(object, "name", text(command->processes[i].name));
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
 static json_t *command_object(const struct stat_result *result, size_t i)
 {
 	const struct stat_command *command = &result->commands[i];
@@ -101,6 +115,8 @@ static json_t *command_object(const struct stat_result *result, size_t i)
 	set_series(wall, &command->wall_s);
 
 	json_object_set_new(object, "command", words);
+	if (command->nr_processes)
+		json_object_set_new(object, "processes", processes_of(command));
 	json_object_set_new(object, "runs", json_integer(command->runs));
 	json_object_set_new(object, "wall_s", wall);
 	json_object_set_new(object, "events", events);

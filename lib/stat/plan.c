@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "stat/plan.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "base/vec.h"
+
+enum { ATTACH_TRIES = 1000 };
 
 static const char full_list[] =
 	"cycles,instructions,branches,branch-misses,cache-references,cache-misses,"
@@ -89,10 +93,60 @@ int stat_plan_make(struct stat_plan **result, const char *list, bool full_pmu, s
 	return 0;
 }
 
-void stat_plan_open(struct stat_plan *plan, pid_t pid)
+void stat_plan_open(struct stat_plan *plan, const struct group_threads *threads)
 {
-	software_open(&plan->software, pid);
-	counters_open(&plan->counters, pid);
+	software_open(&plan->software, threads);
+	counters_open(&plan->counters, threads);
+}
+
+static void list_threads(const struct attach *attach, struct attach_threads *threads)
+{
+	vec_each(attach, process) attach_threads(process->pid, threads);
+}
+
+static bool none_is_new(const struct attach *attach, const struct attach_threads *known)
+{
+	struct attach_threads now = { 0 };
+	struct map set = { 0 };
+	bool none = true;
+
+	vec_each(known, tid) map_set(&set, (uint64_t)*tid, 1);
+	list_threads(attach, &now);
+	vec_each(&now, tid) none &= map_find(&set, (uint64_t)*tid) != NULL;
+	map_release(&set);
+	vec_free(&now);
+	return none;
+}
+
+/* A thread that is new may have been started by one that was opened, and have inherited the events,
+ * or before: nothing tells.  So all are opened while none is started. */
+static bool open_all_threads(struct stat_plan *plan, const struct attach *attach)
+{
+	struct attach_threads found = { 0 };
+	bool are_all;
+
+	list_threads(attach, &found);
+	stat_plan_open(plan, &(struct group_threads){ found.at, found.nr, GROUP_STOPPED });
+	are_all = none_is_new(attach, &found);
+	if (!are_all) {
+		counters_close(&plan->counters);
+		group_close(&plan->software.group);
+	}
+	vec_free(&found);
+	return are_all;
+}
+
+int stat_plan_attach(struct stat_plan *plan, const struct attach *attach, struct error *err)
+{
+	for (int i = 0; !open_all_threads(plan, attach); i++) {
+		if (i < ATTACH_TRIES)
+			continue;
+		error_set(err, -EAGAIN, "a process starts threads faster than these can be opened");
+		return error_hint(err, "`cprof stat PROG` counts all threads from the start on");
+	}
+	software_enable(&plan->software);
+	counters_enable(&plan->counters);
+	return 0;
 }
 
 /* The counter in that place, or -1 and in *software what it is instead. */

@@ -6,7 +6,7 @@
  *	plan.nr events:
  *		stat_plan_describe(plan, i, &event);
  *	for each run {
- *		stat_plan_open(plan, pid);
+ *		stat_plan_open(plan, &threads);
  *		...
  *		stat_plan_close(plan, &usage, tallies);
  *	}
@@ -19,6 +19,7 @@
 #ifndef STAT_PLAN_H
 #define STAT_PLAN_H
 
+#include "record/target/attach.h"
 #include "stat/counters.h"
 #include "stat/software.h"
 
@@ -33,8 +34,10 @@ struct stat_plan {
 };
 
 int stat_plan_make(struct stat_plan **plan, const char *list, bool full_pmu, struct error *err);
-void stat_plan_open(struct stat_plan *plan, pid_t pid);
-/* Adds what was counted to plan->nr tallies. */
+void stat_plan_open(struct stat_plan *plan, const struct group_threads *threads);
+/* Counts from now on, in all threads of processes that run already. */
+int stat_plan_attach(struct stat_plan *plan, const struct attach *attach, struct error *err);
+/* Adds what was counted to plan->nr tallies.  usage: NULL of processes that run already. */
 void stat_plan_close(struct stat_plan *plan, const struct rusage *usage, struct tally *tallies);
 /* Fills in plan->nr counts, of the time since the last call. */
 void stat_plan_interval(struct stat_plan *plan, struct stat_count *counts);

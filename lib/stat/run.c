@@ -1,23 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 #include "stat/run.h"
 
-#include <sys/timerfd.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/clock.h"
+
+static int begin(struct run *run, const char *program, struct error *err)
+{
+	int ret;
+
+	*run = (struct run){ .exit_status = -1, .wakeups = { .fd = -1 } };
+	launch_init(&run->launch, program);
+	launch_remember(&run->inheritance);
+	ret = supervise_begin(&run->supervisor, err);
+	return ret < 0 ? ret : wakeups_open(&run->wakeups, err);
+}
 
 int run_begin(struct run *run, char *const *arguments, struct error *err)
 {
 	struct launch_config config = { .arguments = arguments, .inheritance = &run->inheritance };
-	int ret;
+	int ret = begin(run, arguments[0], err);
 
-	*run = (struct run){ .exit_status = -1 };
-	launch_init(&run->launch, arguments[0]);
-	launch_remember(&run->inheritance);
-	ret = supervise_begin(&run->supervisor, err);
 	if (!ret)
 		ret = launch_fork(&run->launch, &config, err);
+	if (ret < 0)
+		run_release(run);
+	return ret;
+}
+
+int run_attach(struct run *run, const pid_t *pids, size_t nr, struct error *err)
+{
+	int ret = begin(run, NULL, err);
+
+	if (!ret)
+		ret = attach_open(&run->attach, pids, nr, err);
+	for (size_t i = 0; i < run->attach.nr && ret >= 0; i++)
+		ret = wakeups_when(&run->wakeups, run->attach.at[i].fd, WAKEUP_PROCESS_ENDED, err);
 	if (ret < 0)
 		run_release(run);
 	return ret;
@@ -31,57 +49,59 @@ static void note_end(struct run *run, int status)
 		run->signal = WTERMSIG(status);
 }
 
-/* -1: no ticks. */
-static int start_timer(unsigned int interval_ms)
+static int set_timers(struct run *run, const struct run_times *times, struct error *err)
 {
-	struct timespec interval = { interval_ms / 1000, interval_ms % 1000 * 1000000L };
-	struct itimerspec timer = { interval, interval };
-	int fd = interval_ms ? timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC) : -1;
+	int ret = 0;
 
-	if (fd >= 0)
-		timerfd_settime(fd, 0, &timer, NULL);
-	return fd;
+	if (times->interval_ms)
+		ret = wakeups_every(&run->wakeups, times->interval_ms * 1000000LL, WAKEUP_INTERVAL,
+				    err);
+	if (ret >= 0 && times->duration_ns && run->attach.nr)
+		ret = wakeups_after(&run->wakeups, times->duration_ns, WAKEUP_TIME_OVER, err);
+	return ret;
 }
 
-static void tick(const struct run_ticks *ticks, uint64_t start_ns)
+static void tick(const struct run_times *times, uint64_t start_ns)
 {
-	ticks->tick(ticks->context, (double)(clock_now_ns() - start_ns) / 1e9);
+	times->tick(times->context, (double)(clock_now_ns() - start_ns) / 1e9);
 }
 
-static enum supervise_event wait_for_end(struct run *run, const struct run_ticks *ticks,
-					 uint64_t start_ns)
+/* Until the end of the program, or of what is said about processes that run already. */
+static void wait_for_end(struct run *run, const struct run_times *times, uint64_t start_ns)
 {
-	int timer_fd = start_timer(ticks->interval_ms);
-	enum supervise_event event;
-	uint64_t expirations;
+	pid_t child = run->attach.nr ? -1 : run->launch.pid;
+	size_t nr_running = run->attach.nr;
 
 	for (;;) {
-		event = supervise_wait(&run->supervisor, run->launch.pid, timer_fd);
-		if (event == SUPERVISE_OTHER &&
-		    read(timer_fd, &expirations, sizeof(expirations)) == sizeof(expirations))
-			tick(ticks, start_ns);
-		else if (event != SUPERVISE_COMMIT && event != SUPERVISE_OTHER)
+		enum supervise_event event =
+			supervise_wait(&run->supervisor, child, run->wakeups.fd);
+		enum wakeup wakeup =
+			event == SUPERVISE_OTHER ? wakeups_next(&run->wakeups) : WAKEUP_NONE;
+
+		run->left_running = event == SUPERVISE_LEAVE || wakeup == WAKEUP_TIME_OVER;
+		if (run->left_running || event == SUPERVISE_ENDED)
+			break;
+		if (wakeup == WAKEUP_INTERVAL)
+			tick(times, start_ns);
+		else if (wakeup == WAKEUP_PROCESS_ENDED && !--nr_running)
 			break;
 	}
-	if (timer_fd >= 0)
-		close(timer_fd);
-	return event;
 }
 
-int run_to_end(struct run *run, const struct run_ticks *ticks, struct error *err)
+int run_to_end(struct run *run, const struct run_times *times, struct error *err)
 {
-	enum supervise_event event;
 	uint64_t start_ns = clock_now_ns();
-	int ret = launch_exec(&run->launch, err);
+	int ret = set_timers(run, times, err);
 
+	if (ret >= 0 && !run->attach.nr)
+		ret = launch_exec(&run->launch, err);
 	if (ret < 0)
 		return ret;
-	event = wait_for_end(run, ticks, start_ns);
+	wait_for_end(run, times, start_ns);
 	run->wall_ns = (int64_t)(clock_now_ns() - start_ns);
-	run->left_running = event == SUPERVISE_LEAVE;
-	if (ticks->interval_ms)
-		tick(ticks, start_ns);
-	if (!run->left_running)
+	if (times->interval_ms)
+		tick(times, start_ns);
+	if (!run->left_running && !run->attach.nr)
 		note_end(run, run->supervisor.wait_status);
 	return 0;
 }
@@ -90,5 +110,7 @@ void run_release(struct run *run)
 {
 	launch_cancel(&run->launch);
 	supervise_end(&run->supervisor);
+	attach_close(&run->attach);
+	wakeups_close(&run->wakeups);
 	launch_restore(&run->inheritance);
 }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run - runs a program to its end, while signals sent to us reach it.
+ * run - runs a program to its end, while signals sent to us reach it; or waits for processes that
+ * run already.
  *
  *	run_begin(&run, arguments, &err);	// the process is there, the program not yet
  *	open_counters(run.launch.pid);
- *	run_to_end(&run, &ticks, &err);
+ *	run_to_end(&run, &times, &err);
  *	run_release(&run);
+ *
+ *	run_attach(&run, pids, nr, &err);
+ *	open_counters_of_threads(&run.attach);
+ *	run_to_end(&run, &times, &err);		// of all of them, or a signal's, or the duration's
  *
  * Signals are handled as record/target/supervise.h says: whoever asks twice leaves the program
  * running.
@@ -17,13 +22,17 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "record/target/attach.h"
 #include "record/target/launch.h"
 #include "record/target/supervise.h"
+#include "record/target/wakeups.h"
 
 struct run {
 	struct launch launch;
 	struct launch_inheritance inheritance;
 	struct supervisor supervisor;
+	struct attach attach; /* none: it is a program that is run */
+	struct wakeups wakeups;
 
 	/* After run_to_end(): */
 	int64_t wall_ns; /* from the release of the program to its end */
@@ -32,16 +41,17 @@ struct run {
 	bool left_running;
 };
 
-/* What happens every so often while it runs. */
-struct run_ticks {
-	unsigned int interval_ms; /* 0: nothing */
+struct run_times {
+	int64_t duration_ns;	  /* of those that run already; 0: to their end */
+	unsigned int interval_ms; /* what happens every so often meanwhile; 0: nothing */
 	void (*tick)(void *context, double time_s);
 	void *context;
 };
 
 int run_begin(struct run *run, char *const *arguments, struct error *err);
+int run_attach(struct run *run, const pid_t *pids, size_t nr, struct error *err);
 /* Negative if the program could not be executed: run->launch.status is what a shell would say. */
-int run_to_end(struct run *run, const struct run_ticks *ticks, struct error *err);
+int run_to_end(struct run *run, const struct run_times *times, struct error *err);
 /* Our signals as they were.  Ends a program that was never released. */
 void run_release(struct run *run);
 

@@ -24,6 +24,8 @@ static const struct {
 };
 enum { NR_PERF = SOFTWARE_CPU_MIGRATIONS + 1 };
 
+static const char no_usage[] = "getrusage tells it of programs that cprof started only";
+
 static void find_types(const struct event_type **types)
 {
 	for (int i = 0; i < NR_PERF; i++)
@@ -33,7 +35,7 @@ static void find_types(const struct event_type **types)
 static int try_to_open(const struct event_type *const *types, bool user_only)
 {
 	struct group group;
-	int ret = group_open(&group, types, NR_PERF, 0, GROUP_STOPPED, user_only);
+	int ret = group_open(&group, types, NR_PERF, &group_here, user_only);
 
 	group_close(&group);
 	return ret;
@@ -56,15 +58,19 @@ void software_plan(struct software *software, const struct access *access)
 }
 
 /* The task-clock alone is right without the kernel too: it is time, not events. */
-void software_open(struct software *software, pid_t pid)
+void software_open(struct software *software, const struct group_threads *threads)
 {
 	const struct event_type *types[NR_PERF];
 
 	find_types(types);
-	if (group_open(&software->group, types, software->by_perf ? NR_PERF : 1, pid,
-		       GROUP_FROM_EXEC, !software->by_perf) < 0)
-		software->group.nr = 0;
+	group_open(&software->group, types, software->by_perf ? NR_PERF : 1, threads,
+		   !software->by_perf);
 	software->counts = software->before = (struct group_counts){ 0 };
+}
+
+void software_enable(struct software *software)
+{
+	group_enable(&software->group);
 }
 
 static struct reading reading_of(double count)
@@ -137,14 +143,18 @@ void software_close(struct software *software, const struct rusage *usage,
 	software_read(software);
 	for (size_t i = 0; i < software->group.nr; i++)
 		add(tallies, (enum software_event)i, (double)software->counts.values[i]);
-	if (software->group.nr < NR_PERF)
+	software->no_usage = !usage;
+	if (usage && software->group.nr < NR_PERF)
 		add_stand_ins(tallies, software->group.nr > 0, usage);
-	add_usage(tallies, usage);
+	if (usage)
+		add_usage(tallies, usage);
 	group_close(&software->group);
 }
 
 static char *reason_of(const struct software *software, enum software_event event, bool counted)
 {
+	if (software->no_usage && event > SOFTWARE_CPU_MIGRATIONS)
+		return xstrdup(no_usage);
 	if (software->by_perf || event > SOFTWARE_CPU_MIGRATIONS)
 		return NULL;
 	if (!counted)
@@ -164,7 +174,9 @@ void software_result(const struct software *software, enum software_event event,
 {
 	tally_result(tally, result);
 	if (!result->value.nr)
-		result->status = software->refused;
+		result->status = software->no_usage && event > SOFTWARE_CPU_MIGRATIONS
+					 ? PROFILE_NOT_SUPPORTED
+					 : software->refused;
 	result->reason = reason_of(software, event, result->value.nr);
 }
 

@@ -4,7 +4,7 @@
  *
  *	software_plan(&software, &access);
  *	for each run {
- *		software_open(&software, pid);
+ *		software_open(&software, &threads);
  *		...
  *		software_close(&software, &run.usage, tallies);
  *	}
@@ -43,14 +43,16 @@ struct software {
 	struct group_counts counts, before;
 	bool by_perf;	/* perf counts these, kernel included */
 	bool has_clock; /* perf counts the task-clock at least */
+	bool no_usage;	/* there was none */
 	char *why_not;	/* perf does not */
 	enum profile_status refused;
 };
 
 void software_plan(struct software *software, const struct access *access);
-void software_open(struct software *software, pid_t pid);
+void software_open(struct software *software, const struct group_threads *threads);
+void software_enable(struct software *software); /* of stopped threads */
 void software_read(struct software *software);
-/* Adds to SOFTWARE_NR tallies. */
+/* Adds to SOFTWARE_NR tallies.  usage: NULL of processes that run already: nobody tells it. */
 void software_close(struct software *software, const struct rusage *usage,
 		    struct tally *const *tallies);
 

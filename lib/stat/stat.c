@@ -11,6 +11,8 @@
 #include "stat/plan.h"
 #include "stat/run.h"
 
+static char *const no_arguments[] = { NULL };
+
 struct measurement {
 	const struct stat_config *config;
 	struct stat_result *result;
@@ -25,13 +27,19 @@ static struct stat_command *current(const struct measurement *m)
 	return &m->result->commands[m->command];
 }
 
+/* Processes that run already stand where a command does. */
+static size_t nr_commands(const struct stat_config *config)
+{
+	return config->nr_attach ? 1 : config->nr_commands;
+}
+
 static void prepare_command(struct measurement *m, size_t i)
 {
 	struct stat_result *result = m->result;
 	struct stat_command *command = &result->commands[i];
 
 	m->tallies[i] = xcalloc(result->nr_events, sizeof(m->tallies[i][0]));
-	command->arguments = m->config->commands[i];
+	command->arguments = m->config->nr_attach ? no_arguments : m->config->commands[i];
 	command->ipc = NAN;
 	command->events = xcalloc(result->nr_events, sizeof(command->events[0]));
 	for (size_t j = 0; j < result->nr_events; j++)
@@ -48,17 +56,17 @@ static int prepare(struct measurement *m, struct error *err)
 		return ret;
 	result->nr_events = result->plan->nr;
 	result->user_only = counters_are_user_only(&result->plan->counters);
-	result->nr_commands = config->nr_commands;
-	result->commands = xcalloc(config->nr_commands, sizeof(result->commands[0]));
-	m->tallies = xcalloc(config->nr_commands, sizeof(m->tallies[0]));
-	for (size_t i = 0; i < config->nr_commands; i++)
+	result->nr_commands = nr_commands(config);
+	result->commands = xcalloc(result->nr_commands, sizeof(result->commands[0]));
+	m->tallies = xcalloc(result->nr_commands, sizeof(m->tallies[0]));
+	for (size_t i = 0; i < result->nr_commands; i++)
 		prepare_command(m, i);
 	return 0;
 }
 
 static void release(struct measurement *m)
 {
-	for (size_t i = 0; m->tallies && i < m->config->nr_commands; i++)
+	for (size_t i = 0; m->tallies && i < m->result->nr_commands; i++)
 		free(m->tallies[i]);
 	free(m->tallies);
 }
@@ -86,6 +94,8 @@ static void note_end(struct stat_result *result, struct stat_command *command,
 	command->pid = run->launch.pid;
 	command->left_running = run->left_running;
 	stats_add(&command->wall_s, (double)run->wall_ns / 1e9);
+	if (run->attach.nr)
+		return;
 	if (run->left_running)
 		result->status = LAUNCH_STATUS_OURS;
 	if (!run->exit_status || run->left_running)
@@ -95,17 +105,27 @@ static void note_end(struct stat_result *result, struct stat_command *command,
 	result->status = run->signal ? 128 + run->signal : run->exit_status;
 }
 
+static int start_counting(struct stat_plan *plan, const struct run *run, struct error *err)
+{
+	if (run->attach.nr)
+		return stat_plan_attach(plan, &run->attach, err);
+	stat_plan_open(plan, &(struct group_threads){ &run->launch.pid, 1, GROUP_FROM_EXEC });
+	return 0;
+}
+
 static int run_counted(struct measurement *m, struct run *run, struct error *err)
 {
-	struct run_ticks ticks = { m->config->interval_ms, take_interval, m };
+	const struct stat_config *config = m->config;
+	struct run_times times = { config->duration_ns, config->interval_ms, take_interval, m };
 	struct stat_plan *plan = m->result->plan;
-	int ret;
+	int ret = start_counting(plan, run, err);
 
-	stat_plan_open(plan, run->launch.pid);
-	ret = run_to_end(run, &ticks, err);
+	if (ret >= 0)
+		ret = run_to_end(run, &times, err);
 	if (ret < 0)
 		return ret;
-	stat_plan_close(plan, &run->supervisor.usage, m->tallies[m->command]);
+	stat_plan_close(plan, run->attach.nr ? NULL : &run->supervisor.usage,
+			m->tallies[m->command]);
 	note_end(m->result, current(m), run);
 	return 0;
 }
@@ -113,7 +133,7 @@ static int run_counted(struct measurement *m, struct run *run, struct error *err
 /* Of a run that does not count only matters whether it was left. */
 static int run_uncounted(struct measurement *m, struct run *run, struct error *err)
 {
-	int ret = run_to_end(run, &(struct run_ticks){ 0 }, err);
+	int ret = run_to_end(run, &(struct run_times){ 0 }, err);
 
 	if (!ret && run->left_running) {
 		current(m)->left_running = true;
@@ -123,10 +143,34 @@ static int run_uncounted(struct measurement *m, struct run *run, struct error *e
 	return ret;
 }
 
+static void note_processes(struct stat_command *command, const struct attach *attach)
+{
+	command->processes = xcalloc(attach->nr + 1, sizeof(command->processes[0]));
+	command->nr_processes = attach->nr;
+	for (size_t i = 0; i < attach->nr; i++) {
+		command->processes[i].pid = attach->at[i].pid;
+		snprintf(command->processes[i].name, sizeof(command->processes[i].name), "%s",
+			 attach->at[i].name);
+	}
+}
+
+static int begin(struct measurement *m, struct run *run, struct error *err)
+{
+	const struct stat_config *config = m->config;
+	int ret;
+
+	if (!config->nr_attach)
+		return run_begin(run, current(m)->arguments, err);
+	ret = run_attach(run, config->attach, config->nr_attach, err);
+	if (ret >= 0)
+		note_processes(current(m), &run->attach);
+	return ret;
+}
+
 static int measure_once(struct measurement *m, bool counted, struct error *err)
 {
 	struct run run;
-	int ret = run_begin(&run, current(m)->arguments, err);
+	int ret = begin(m, &run, err);
 
 	if (ret < 0) {
 		m->result->status = LAUNCH_STATUS_OURS;
@@ -144,7 +188,7 @@ static int measure_round(struct measurement *m, bool counted, struct error *err)
 {
 	int ret = 0;
 
-	for (m->command = 0; !ret && m->command < m->config->nr_commands; m->command++) {
+	for (m->command = 0; !ret && m->command < m->result->nr_commands; m->command++) {
 		ret = measure_once(m, counted, err);
 		if (!ret && current(m)->left_running)
 			ret = 1;
@@ -230,6 +274,7 @@ static void release_command(const struct stat_result *result, struct stat_comman
 {
 	for (size_t i = 0; i < result->nr_events; i++)
 		free(command->events[i].reason);
+	free(command->processes);
 	free(command->events);
 }
 

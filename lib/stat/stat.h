@@ -17,12 +17,14 @@
  * instructions in it; software events and resource usage always.  Nothing is sampled and nothing
  * happens in the program.  An event that cannot be counted is in the result with the reason.
  * Several commands take turns, so that what changes on the machine meanwhile meets all of them.
+ * Processes that run already are one "command", without arguments.
  */
 #ifndef STAT_STAT_H
 #define STAT_STAT_H
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "base/stats.h"
@@ -35,6 +37,9 @@ struct stat_interval;
 struct stat_config {
 	char *const *const *commands; /* each a program and its arguments, a NULL at the end */
 	size_t nr_commands;
+	const pid_t *attach; /* instead of commands: count in these processes, which run already */
+	size_t nr_attach;
+	int64_t duration_ns; /* of that; 0: until all have ended */
 	unsigned int runs;   /* of each command */
 	unsigned int warmup; /* runs before these, which are not counted */
 	const char *events;  /* a list for event_types_parse(); NULL: the four of a recording */
@@ -59,7 +64,12 @@ struct stat_event {
 };
 
 struct stat_command {
-	char *const *arguments; /* the config's */
+	char *const *arguments; /* the config's; of processes that run already none */
+	struct stat_process {
+		int pid;
+		char name[64];
+	} * processes; /* those */
+	size_t nr_processes;
 	unsigned int runs;
 	bool left_running;
 	int pid; /* of the last run */

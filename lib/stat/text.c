@@ -6,6 +6,7 @@
 #include "base/command.h"
 #include "base/signal_text.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "stat/text_comparison.h"
 #include "stat/values.h"
 #include "stat/view.h"
@@ -158,7 +159,9 @@ static void print_reason(const struct stat_result *result, const struct stat_com
 
 static void print_end(const struct stat_command *command, FILE *out)
 {
-	if (command->left_running)
+	if (command->nr_processes)
+		fputs(command->left_running ? "still running" : "ended", out);
+	else if (command->left_running)
 		fprintf(out, "still running, pid %d", command->pid);
 	else if (command->signal)
 		fprintf(out, "signal %d (%s)", command->signal, signal_text(command->signal).text);
@@ -176,6 +179,18 @@ static void print_arguments(char *const *arguments, FILE *out)
 	line = command_fit((const char *const *)arguments, nr, COMMAND_WIDTH);
 	fputs(line, out);
 	free(line);
+}
+
+/* "process 4711 (redis-server), 4712 (redis-server)" */
+static void print_processes(const struct stat_command *command, FILE *out)
+{
+	fprintf(out, "process%s ", command->nr_processes > 1 ? "es" : "");
+	for (size_t i = 0; i < command->nr_processes; i++) {
+		char *name = text_clean(command->processes[i].name);
+
+		fprintf(out, "%s%d (%s)", i ? ", " : "", command->processes[i].pid, name);
+		free(name);
+	}
 }
 
 static void print_wall_time(const struct stat_command *command, FILE *out)
@@ -199,7 +214,10 @@ static void print_heading(const struct stat_result *result, const struct stat_co
 		text_print_label((size_t)(command - result->commands), out);
 		fputs(": ", out);
 	}
-	print_arguments(command->arguments, out);
+	if (command->nr_processes)
+		print_processes(command, out);
+	else
+		print_arguments(command->arguments, out);
 	fputs("\n  ", out);
 	print_end(command, out);
 	print_wall_time(command, out);

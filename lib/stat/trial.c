@@ -15,7 +15,7 @@
 static int try_alone(const struct event_type *type, bool user_only)
 {
 	struct group group;
-	int ret = group_open(&group, &type, 1, 0, GROUP_STOPPED, user_only);
+	int ret = group_open(&group, &type, 1, &group_here, user_only);
 
 	group_close(&group);
 	return ret;

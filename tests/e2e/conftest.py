@@ -135,6 +135,13 @@ def wait_for(condition, seconds=20):
     return value
 
 
+def tell(program, stage):
+    """A line for its standard input, until it says the same."""
+    program.stdin.write(f"{stage}\n")
+    program.stdin.flush()
+    assert program.stdout.readline() == f"{stage}\n"
+
+
 def is_running(pid):
     try:
         return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] not in "ZX"
@@ -217,6 +224,24 @@ def runner(cprof, tmp_path):
 def run(runner):
     """run("record", "--", "true"): cprof with these arguments."""
     return runner.cprof_run
+
+
+@pytest.fixture
+def program(runner):
+    """program(command...): started, and its first line read; ended with the test."""
+    started = []
+
+    def start(*command, starter=runner, **options):
+        process = starter.start(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)
+        started.append(process)
+        process.first_line = process.stdout.readline().strip()
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.stdin.close()
+        process.wait()
 
 
 @pytest.fixture

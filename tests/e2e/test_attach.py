@@ -7,25 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import Profile, is_running, wait_for
-
-
-@pytest.fixture
-def program(runner):
-    """program(command...): started, and its first line read; ended with the test."""
-    started = []
-
-    def start(*command, starter=runner, **options):
-        process = starter.start(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)
-        started.append(process)
-        process.first_line = process.stdout.readline().strip()
-        return process
-
-    yield start
-    for process in started:
-        process.kill()
-        process.stdin.close()
-        process.wait()
+from conftest import Profile, is_running, tell, wait_for
 
 
 def attach(runner, cprof, *pids, output="cprof.data"):
@@ -36,12 +18,6 @@ def attach(runner, cprof, *pids, output="cprof.data"):
         recorder.kill()
     assert recorder.poll() is None, recorder.stderr.read()
     return recorder
-
-
-def tell(program, stage):
-    program.stdin.write(f"{stage}\n")
-    program.stdin.flush()
-    assert program.stdout.readline() == f"{stage}\n"
 
 
 def milliseconds_by_thread(profile):

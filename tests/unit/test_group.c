@@ -21,7 +21,7 @@ static void find_types_or_skip(void)
 
 	types[0] = event_type_find("task-clock");
 	types[1] = event_type_find("page-faults");
-	ret = group_open(&group, types, 2, 0, GROUP_STOPPED, true);
+	ret = group_open(&group, types, 2, &group_here, true);
 	if (ret < 0)
 		cr_skip_test("perf_event_open is refused here: %s", strerror(-ret));
 	group_close(&group);
@@ -44,7 +44,7 @@ Test(group, counts_only_while_enabled)
 	struct group group;
 
 	find_types_or_skip();
-	cr_assert(eq(int, group_open(&group, types, 2, 0, GROUP_STOPPED, true), 0));
+	cr_assert(eq(int, group_open(&group, types, 2, &group_here, true), 0));
 	touch_pages(100);
 	cr_assert(eq(int, group_read(&group, &counts), 0));
 	cr_expect(eq(u64, counts.values[1], 0));
@@ -67,7 +67,7 @@ Test(group, counts_what_children_do)
 	pid_t child;
 
 	find_types_or_skip();
-	cr_assert(eq(int, group_open(&group, types, 2, 0, GROUP_STOPPED, true), 0));
+	cr_assert(eq(int, group_open(&group, types, 2, &group_here, true), 0));
 	group_enable(&group);
 	child = fork();
 	if (!child) {
@@ -90,7 +90,7 @@ Test(group, leaves_nothing_open_when_a_member_is_refused)
 	find_types_or_skip();
 	with_unknown[0] = types[0];
 	before = dup(0);
-	cr_expect(lt(int, group_open(&group, with_unknown, 2, 0, GROUP_STOPPED, true), 0));
+	cr_expect(lt(int, group_open(&group, with_unknown, 2, &group_here, true), 0));
 	after = dup(0);
 	cr_expect(eq(sz, group.nr, 0));
 	cr_expect(eq(int, after, before + 1));

@@ -19,7 +19,7 @@
 /* What /proc says of a process. */
 struct state {
 	pid_t pid; /* of the process that the thread belongs to */
-	char name[64];
+	char name[sizeof(((struct attach_process *)0)->name)];
 	char letter;
 	unsigned int flags;
 	uid_t uid;
@@ -179,6 +179,7 @@ static int add(struct attach *attach, pid_t pid, struct error *err)
 		.pid = state.pid,
 		.fd = (int)syscall(SYS_pidfd_open, state.pid, 0),
 	};
+	memcpy(process.name, state.name, sizeof(process.name));
 	if (process.fd < 0 && errno == ESRCH)
 		return no_process(pid, err);
 	if (process.fd < 0)

@@ -25,6 +25,7 @@ struct attach_process {
 	pid_t pid;
 	pid_t thread; /* one that lives: /proc tells nothing of a main thread that has ended */
 	int fd;	      /* a pidfd */
+	char name[64];
 };
 
 struct attach {

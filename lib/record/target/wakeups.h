@@ -11,10 +11,10 @@
  *	switch (wakeups_next(&wakeups)) { ... }
  *	wakeups_close(&wakeups);
  *
- * Each comes once.
+ * Each comes once, but for those of wakeups_every(), of which several that were missed are one.
  */
-#ifndef RECORD_WAKEUPS_H
-#define RECORD_WAKEUPS_H
+#ifndef RECORD_TARGET_WAKEUPS_H
+#define RECORD_TARGET_WAKEUPS_H
 
 #include <stdint.h>
 
@@ -27,6 +27,7 @@ enum wakeup {
 	WAKEUP_DELAY_OVER,
 	WAKEUP_TIME_OVER,
 	WAKEUP_PROCESS_ENDED,
+	WAKEUP_INTERVAL,
 };
 
 struct wakeups {
@@ -42,6 +43,7 @@ void wakeups_close(struct wakeups *wakeups);
 int wakeups_when(struct wakeups *wakeups, int fd, enum wakeup what, struct error *err);
 /* after_ns: more than 0. */
 int wakeups_after(struct wakeups *wakeups, int64_t after_ns, enum wakeup what, struct error *err);
+int wakeups_every(struct wakeups *wakeups, int64_t every_ns, enum wakeup what, struct error *err);
 
 enum wakeup wakeups_next(struct wakeups *wakeups);
 
