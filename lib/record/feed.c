@@ -10,10 +10,11 @@
 #define AHEAD_NS UINT64_C(4000000)
 /* ... and so many samples, of 64 KiB at most, are all that may have to be kept. */
 #define AHEAD_RECORDS 1024
-
-enum source {
-	SOURCE_SIDE,
-	SOURCE_DATA,
+/* What a program maps is read that often so long after its exec, and by and by later on. */
+#define START_NS UINT64_C(3000000)
+enum {
+	START_WAIT_MS = 1,
+	WAIT_MS = 20,
 };
 
 int feed_open(struct feed *feed, const struct events *events, const char *shim, struct error *err)
@@ -52,6 +53,7 @@ static struct image_facts *look_at_exec(struct feed *feed, int32_t pid)
 {
 	struct image_facts *facts = xcalloc(1, sizeof(*facts));
 
+	feed->exec_ns = clock_now_ns();
 	image_facts_read(facts, pid, feed->shim);
 	if (facts->arguments)
 		map_remove(&feed->awaited, (uint64_t)pid);
@@ -107,11 +109,11 @@ static void early_free(struct early *early)
 /* --- in ---------------------------------------------------------------------------------------*/
 
 /* The event of a record; -1: not one of the group. */
-static int event_of(const struct feed *feed, enum source source,
+static int event_of(const struct feed *feed, enum ring_kind kind,
 		    const struct perf_event_header *header, pid_t *root)
 {
 	*root = 0;
-	if (source != SOURCE_DATA)
+	if (kind != RING_DATA)
 		return -1;
 	return events_find(feed->events, decode_id(header, header->size), root);
 }
@@ -127,7 +129,14 @@ static int decode_entry(const struct feed *feed, int event, const struct perf_ev
 	return decode(decoded, header, header->size, &layout);
 }
 
-static void read_ring(struct feed *feed, struct ring *ring, enum source source)
+/* Every event that tells of mappings or names tells of forks and exits, too. */
+static bool is_double(enum ring_kind kind, const struct decoded *decoded)
+{
+	return kind == RING_SIDE &&
+	       (decoded->kind == DECODED_FORK || decoded->kind == DECODED_EXIT);
+}
+
+static void read_ring(struct feed *feed, struct ring *ring, enum ring_kind kind)
 {
 	const struct perf_event_header *header;
 
@@ -136,13 +145,14 @@ static void read_ring(struct feed *feed, struct ring *ring, enum source source)
 		struct merge_entry *entry;
 		pid_t root;
 
-		if (decode_entry(feed, event_of(feed, source, header, &root), header, &decoded) <
-		    0) {
+		if (decode_entry(feed, event_of(feed, kind, header, &root), header, &decoded) < 0) {
 			feed->nr_damaged++;
 			continue;
 		}
+		if (is_double(kind, &decoded))
+			continue;
 		entry = merge_add(&feed->merge, decoded.time_ns, header, header->size);
-		entry->source = source;
+		entry->source = (int)kind;
 		entry->context = look_early(feed, &decoded);
 	}
 }
@@ -150,16 +160,20 @@ static void read_ring(struct feed *feed, struct ring *ring, enum source source)
 static void read_rings(struct feed *feed)
 {
 	feed->read_ns = clock_now_ns();
-	for (size_t i = 0; i < feed->rings.nr; i++)
-		read_ring(feed, &feed->rings.side[i], SOURCE_SIDE);
-	for (size_t i = 0; i < feed->rings.nr; i++)
-		read_ring(feed, &feed->rings.data[i], SOURCE_DATA);
+	for (enum ring_kind kind = 0; kind < RING_KINDS; kind++)
+		for (size_t i = 0; i < feed->rings.nr; i++)
+			read_ring(feed, &feed->rings.of[kind][i], kind);
 }
 
 void feed_read(struct feed *feed)
 {
 	merge_round(&feed->merge, clock_now_ns());
 	read_rings(feed);
+}
+
+int feed_wait_ms(const struct feed *feed)
+{
+	return feed->exec_ns && feed->read_ns < feed->exec_ns + START_NS ? START_WAIT_MS : WAIT_MS;
 }
 
 void feed_make_room(struct feed *feed)
@@ -198,10 +212,10 @@ bool feed_next(struct feed *feed, struct feed_record *record)
 		return false;
 
 	early = entry->context;
-	event = event_of(feed, entry->source, &entry->header, &root);
+	event = event_of(feed, (enum ring_kind)entry->source, &entry->header, &root);
 	*record = (struct feed_record){ .event = event,
 					.root = root,
-					.is_data = entry->source == SOURCE_DATA,
+					.is_data = entry->source == RING_DATA,
 					.module = early ? early->module : NULL,
 					.facts = early ? early->facts : NULL };
 	/* It could be decoded when it came in. */
@@ -218,8 +232,9 @@ uint64_t feed_damaged(const struct feed *feed)
 {
 	uint64_t nr = feed->nr_damaged;
 
-	for (size_t i = 0; i < feed->rings.nr; i++)
-		nr += feed->rings.side[i].damaged + feed->rings.data[i].damaged;
+	for (size_t kind = 0; kind < RING_KINDS; kind++)
+		for (size_t i = 0; i < feed->rings.nr; i++)
+			nr += feed->rings.of[kind][i].damaged;
 	return nr;
 }
 

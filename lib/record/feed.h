@@ -48,6 +48,7 @@ struct feed {
 	struct merge_entry *passed; /* the one given out */
 	uint64_t nr_damaged;	    /* records that made no sense */
 	uint64_t read_ns;	    /* when the rings were read last */
+	uint64_t exec_ns;	    /* when an exec was read last */
 };
 
 struct feed_record {
@@ -64,6 +65,8 @@ int feed_open(struct feed *feed, const struct events *events, const char *shim, 
 void feed_close(struct feed *feed);
 
 void feed_read(struct feed *feed);
+/* In how many milliseconds to do so again, if nothing wakes the reader before. */
+int feed_wait_ms(const struct feed *feed);
 /* Between records: takes in what fills the rings meanwhile, if some time has gone by.  Nothing more
  * passes by that. */
 void feed_make_room(struct feed *feed);

@@ -27,7 +27,6 @@
 #define COMMAND_STOP (UINT64_C(1) << 32)
 
 enum {
-	ROUND_MS = 50,
 	COUNT_EVERY_NS = 1000000000,
 };
 
@@ -81,15 +80,14 @@ static void tell_lowered(struct sampler *sampler, char *detail)
 static void set_polls(struct sampler *sampler)
 {
 	const struct rings *rings = &sampler->feed.rings;
-	size_t nr = rings->nr;
+	size_t nr = 0;
 
-	sampler->polls = xcalloc(2 * nr + 1, sizeof(*sampler->polls));
-	for (size_t i = 0; i < nr; i++) {
-		sampler->polls[2 * i] = (struct pollfd){ rings->side_fds[i], POLLIN, 0 };
-		sampler->polls[2 * i + 1] = (struct pollfd){ rings->data_fds[i], POLLIN, 0 };
-	}
-	sampler->polls[2 * nr] = (struct pollfd){ sampler->command_fd, POLLIN, 0 };
-	sampler->nr_polls = 2 * nr + 1;
+	sampler->polls = xcalloc(RING_KINDS * rings->nr + 1, sizeof(*sampler->polls));
+	for (size_t kind = 0; kind < RING_KINDS; kind++)
+		for (size_t i = 0; i < rings->nr; i++)
+			sampler->polls[nr++] = (struct pollfd){ rings->fds[kind][i], POLLIN, 0 };
+	sampler->polls[nr++] = (struct pollfd){ sampler->command_fd, POLLIN, 0 };
+	sampler->nr_polls = nr;
 }
 
 static uint64_t samples_per_second(const struct sampler *sampler)
@@ -350,7 +348,7 @@ static bool wait_for_records(struct sampler *sampler)
 {
 	eventfd_t commands;
 
-	poll(sampler->polls, sampler->nr_polls, ROUND_MS);
+	poll(sampler->polls, sampler->nr_polls, feed_wait_ms(&sampler->feed));
 	if (eventfd_read(sampler->command_fd, &commands) < 0)
 		return true;
 	if (commands & ~COMMAND_STOP)

@@ -40,9 +40,11 @@ static void close_at(const struct events *events, struct events_at *at)
 {
 	close_group(events, &at->wide);
 	close_group(events, &at->group);
+	if (at->names >= 0)
+		close(at->names);
 	if (at->side >= 0)
 		close(at->side);
-	at->side = -1;
+	at->side = at->names = -1;
 }
 
 void events_close(struct events *events)
@@ -97,15 +99,19 @@ static int open_at(struct events *events, size_t number, size_t *failed)
 	at->side = perf_open(&events->side_attr, at->tid, events->cpus.at[at->cpu], -1);
 	if (at->side < 0)
 		return at->side;
+	at->names = perf_open(&events->names_attr, at->tid, events->cpus.at[at->cpu], -1);
+	if (at->names < 0)
+		return at->names;
 	return open_group(events, events->attrs, number, &at->group, failed);
 }
 
 /* Since Linux 5.12 mappings come with build ids, which are worth more than inodes. */
-static void choose_side_attr(struct events *events, pid_t pid, const struct sampling *sampling)
+static void choose_side_attrs(struct events *events, pid_t pid, const struct sampling *sampling)
 {
 	bool user_only = events->ladder->limits.user_only;
 	int fd;
 
+	sampling_names_attr(&events->names_attr, sampling, user_only);
 	sampling_side_attr(&events->side_attr, sampling, user_only, true);
 	fd = perf_open(&events->side_attr, pid, events->cpus.at[0], -1);
 	if (fd >= 0)
@@ -128,7 +134,7 @@ static int add_on_cpu(struct events *events, pid_t tid, size_t cpu, struct error
 	size_t number = events->nr, failed;
 	int ret;
 
-	vec_push(events, (struct events_at){ .tid = tid, .cpu = cpu, .side = -1 });
+	vec_push(events, (struct events_at){ .tid = tid, .cpu = cpu, .side = -1, .names = -1 });
 	ret = open_at(events, number, &failed);
 	if (!ret)
 		return 1;
@@ -167,7 +173,7 @@ int events_open(struct events **result, pid_t pid, const struct ladder *ladder,
 	struct events *events = events_new(ladder, sampling, access);
 	int ret;
 
-	choose_side_attr(events, pid, sampling);
+	choose_side_attrs(events, pid, sampling);
 	ret = events_add(events, pid, err);
 	log_debug(LOG_EVENTS, "%zu events on %zu CPUs", events->nr_events, events->nr);
 	if (ret < 0) {
@@ -238,7 +244,13 @@ void events_widen(struct events *events, bool wide)
 
 void events_start_side(struct events *events)
 {
-	vec_each(events, at) if (at->side >= 0) ioctl(at->side, PERF_EVENT_IOC_ENABLE, 0);
+	vec_each(events, at)
+	{
+		if (at->side < 0)
+			continue;
+		ioctl(at->side, PERF_EVENT_IOC_ENABLE, 0);
+		ioctl(at->names, PERF_EVENT_IOC_ENABLE, 0);
+	}
 }
 
 void events_stop(struct events *events)
@@ -251,6 +263,7 @@ void events_stop(struct events *events)
 		if (at->wide)
 			ioctl(at->wide[0], PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
 		ioctl(at->side, PERF_EVENT_IOC_DISABLE, 0);
+		ioctl(at->names, PERF_EVENT_IOC_DISABLE, 0);
 	}
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * events - the open events of a recording: a group on every CPU, and beside it one that tells
- * of mappings, names, forks and exits.
+ * events - the open events of a recording: a group on every CPU, and beside it two that tell of
+ * processes: one of forks, names and exits, one of mappings.
  *
  *	events_open(&events, pid, &ladder, &sampling, &access, &err);
  *	events_add(events, another_thread, &err);	// attaching: each thread there is
  *	for (size_t i = 0; i < events->nr; i++)
- *		give_a_ring(events->at[i].cpu, events->at[i].group, events->at[i].side);
+ *		give_rings(events->at[i].cpu, events->at[i].group, events->at[i].side,
+ *			   events->at[i].names);
  *	...					// they start when pid executes,
  *	events_start_side(events);		// or when attaching now,
  *	events_start(events);			// or with a delay now
@@ -33,7 +34,8 @@
 struct events_at {
 	pid_t tid;
 	size_t cpu; /* which of events->cpus */
-	int side;   /* -1: closed */
+	int side;   /* mappings; -1: all are closed */
+	int names;  /* forks, names (also of execs) and exits */
 	int *group; /* nr_events; the first one leads */
 	int *wide;  /* the same events with more of the stack; NULL: not opened */
 };
@@ -44,7 +46,7 @@ struct events {
 	size_t nr, room;
 	size_t nr_events;
 	struct perf_event_attr *attrs; /* nr_events */
-	struct perf_event_attr side_attr;
+	struct perf_event_attr side_attr, names_attr;
 	struct map by_id;   /* perf's id to at * nr_events + event */
 	uint64_t before_ns; /* of the program's time on CPUs, before the group started */
 	bool is_wide;

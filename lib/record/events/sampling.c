@@ -111,9 +111,20 @@ void sampling_side_attr(struct perf_event_attr *attr, const struct sampling *sam
 	attr->exclude_kernel = user_only;
 	attr->mmap = attr->mmap2 = 1;
 	attr->build_id = build_id;
-	attr->comm = attr->comm_exec = 1;
-	attr->task = 1;
-	/* Every record wakes us: files have to be opened while the process is there. */
+	attr->wakeup_watermark = SAMPLING_SIDE_WAKEUP_BYTES;
+}
+
+void sampling_names_attr(struct perf_event_attr *attr, const struct sampling *sampling,
+			 bool user_only)
+{
+	static const struct event_type never = { .type = PERF_TYPE_SOFTWARE,
+						 .config = PERF_COUNT_SW_DUMMY };
+
+	common(attr, &never, sampling);
+	attr->disabled = 1;
+	attr->enable_on_exec = !sampling->attached;
+	attr->exclude_kernel = user_only;
+	attr->comm = attr->comm_exec = attr->task = 1;
 	attr->wakeup_watermark = 1;
 }
 

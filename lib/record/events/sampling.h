@@ -31,6 +31,7 @@ enum {
 	 * events to a share of the time, but not these: at 100 kHz a program got 2 % of its CPU.
 	 */
 	SAMPLING_CLOCK_HZ_MAX = 20000,
+	SAMPLING_SIDE_WAKEUP_BYTES = 2048, /* about what a program with 15 libraries maps */
 };
 
 /* As often as the kernel allows (kernel.perf_event_max_sample_rate). */
@@ -63,11 +64,18 @@ void sampling_attr(struct perf_event_attr *attr, const struct event_type *type, 
 		   const struct sampling *sampling, const struct sampling_limits *limits);
 
 /*
- * Attributes of the event that tells of mappings, names, forks and exits.  It counts the task-clock
- * besides: what the group's running time is compared with.
+ * Attributes of the event that tells of mappings.  It counts the task-clock besides: what the
+ * group's running time is compared with.
  */
 void sampling_side_attr(struct perf_event_attr *attr, const struct sampling *sampling,
 			bool user_only, bool build_id);
+/*
+ * Attributes of the event that tells of forks, names, execs and exits.  Each of its records wakes
+ * us, so that a new program is looked at while it is there.  To be woken at every mapping, too,
+ * doubles what an exec costs.
+ */
+void sampling_names_attr(struct perf_event_attr *attr, const struct sampling *sampling,
+			 bool user_only);
 
 /*
  * Attributes of an event that never happens, for a ring of its own that others write into.  like:

@@ -12,6 +12,7 @@
 #include "record/events/perf_open.h"
 
 enum {
+	NAMES_BYTES = 16 * 1024, /* of 60 processes */
 	SIDE_BYTES = 32 * 1024,
 	DATA_BYTES_MAX = 4 * 1024 * 1024, /* 64 samples with all of the stack that they can have */
 	DATA_BYTES_MIN = 128 * 1024,	  /* less holds too few samples */
@@ -37,48 +38,45 @@ static int open_owner(const struct perf_event_attr *like, int cpu)
 
 static int open_owners(struct rings *rings, const struct events *events)
 {
+	const struct perf_event_attr *like[RING_KINDS] = { &events->names_attr, &events->side_attr,
+							   &events->attrs[0] };
 	int ret = 0;
 
-	for (size_t i = 0; i < rings->nr; i++)
-		rings->side_fds[i] = rings->data_fds[i] = -1;
 	for (size_t i = 0; i < rings->nr && ret >= 0; i++) {
-		int cpu = events->cpus.at[i];
-
-		ret = rings->side_fds[i] = open_owner(&events->side_attr, cpu);
-		if (ret >= 0)
-			ret = rings->data_fds[i] = open_owner(&events->attrs[0], cpu);
+		for (size_t kind = 0; kind < RING_KINDS && ret >= 0; kind++)
+			ret = rings->fds[kind][i] = open_owner(like[kind], events->cpus.at[i]);
 		if (ret == -ENODEV) /* went offline: there are no events either */
 			ret = 0;
 	}
 	return ret < 0 ? ret : 0;
 }
 
-static int open_each(struct ring *rings, const int *fds, size_t nr, size_t bytes)
+static int open_each(struct rings *rings, enum ring_kind kind, size_t bytes)
 {
 	int ret = 0;
 
-	for (size_t i = 0; i < nr && !ret; i++)
-		if (fds[i] >= 0)
-			ret = ring_open(&rings[i], fds[i], bytes);
+	for (size_t i = 0; i < rings->nr && !ret; i++)
+		if (rings->fds[kind][i] >= 0)
+			ret = ring_open(&rings->of[kind][i], rings->fds[kind][i],
+					at_least_a_page(bytes));
 	return ret;
 }
 
 static int open_data(struct rings *rings, size_t bytes)
 {
-	int ret = open_each(rings->data, rings->data_fds, rings->nr, bytes);
+	int ret = open_each(rings, RING_DATA, bytes);
 
 	for (size_t i = 0; ret && i < rings->nr; i++)
-		ring_close(&rings->data[i]);
+		ring_close(&rings->of[RING_DATA][i]);
 	return ret;
 }
 
 static int open_largest_data(struct rings *rings)
 {
-	size_t least = at_least_a_page(DATA_BYTES_MIN);
 	int ret = -EPERM;
 
-	for (size_t bytes = DATA_BYTES_MAX; bytes >= least && (ret == -EPERM || ret == -ENOMEM);
-	     bytes /= 2) {
+	for (size_t bytes = DATA_BYTES_MAX;
+	     bytes >= DATA_BYTES_MIN && (ret == -EPERM || ret == -ENOMEM); bytes /= 2) {
 		ret = open_data(rings, bytes);
 		rings->data_bytes = bytes;
 	}
@@ -86,34 +84,50 @@ static int open_largest_data(struct rings *rings)
 	return ret;
 }
 
+static int write_into(int event_fd, const struct rings *rings, enum ring_kind kind, size_t cpu)
+{
+	return ioctl(event_fd, PERF_EVENT_IOC_SET_OUTPUT, rings->fds[kind][cpu]) < 0 ? -errno : 0;
+}
+
 static int join(const struct rings *rings, const struct events *events)
 {
-	vec_each(events, at)
-	{
+	int ret = 0;
+
+	for (size_t i = 0; i < events->nr && !ret; i++) {
+		const struct events_at *at = &events->at[i];
+
 		if (at->side < 0)
 			continue;
-		if (ioctl(at->side, PERF_EVENT_IOC_SET_OUTPUT, rings->side_fds[at->cpu]) < 0)
-			return -errno;
-		for (size_t k = 0; k < events->nr_events; k++)
-			if (ioctl(at->group[k], PERF_EVENT_IOC_SET_OUTPUT,
-				  rings->data_fds[at->cpu]) < 0)
-				return -errno;
+		ret = write_into(at->names, rings, RING_NAMES, at->cpu);
+		if (!ret)
+			ret = write_into(at->side, rings, RING_SIDE, at->cpu);
+		for (size_t k = 0; k < events->nr_events && !ret; k++)
+			ret = write_into(at->group[k], rings, RING_DATA, at->cpu);
 	}
-	return 0;
+	return ret;
+}
+
+static void allocate(struct rings *rings, size_t nr)
+{
+	*rings = (struct rings){ .nr = nr };
+	for (size_t kind = 0; kind < RING_KINDS; kind++) {
+		rings->of[kind] = xcalloc(nr, sizeof(*rings->of[kind]));
+		rings->fds[kind] = xcalloc(nr, sizeof(*rings->fds[kind]));
+		for (size_t i = 0; i < nr; i++)
+			rings->fds[kind][i] = -1;
+	}
 }
 
 int rings_open(struct rings *rings, const struct events *events, struct error *err)
 {
-	size_t nr = events->cpus.nr;
+	int ret;
 
-	*rings = (struct rings){ .side = xcalloc(nr, sizeof(*rings->side)),
-				 .data = xcalloc(nr, sizeof(*rings->data)),
-				 .side_fds = xcalloc(nr, sizeof(*rings->side_fds)),
-				 .data_fds = xcalloc(nr, sizeof(*rings->data_fds)),
-				 .nr = nr };
-	int ret = open_owners(rings, events);
+	allocate(rings, events->cpus.nr);
+	ret = open_owners(rings, events);
 	if (!ret)
-		ret = open_each(rings->side, rings->side_fds, nr, at_least_a_page(SIDE_BYTES));
+		ret = open_each(rings, RING_NAMES, NAMES_BYTES);
+	if (!ret)
+		ret = open_each(rings, RING_SIDE, SIDE_BYTES);
 	if (!ret)
 		ret = open_largest_data(rings);
 	if (!ret)
@@ -130,23 +144,16 @@ int rings_open(struct rings *rings, const struct events *events, struct error *e
 	return ret;
 }
 
-static void close_owner(int fd)
-{
-	if (fd >= 0)
-		close(fd);
-}
-
 void rings_close(struct rings *rings)
 {
-	for (size_t i = 0; i < rings->nr; i++) {
-		ring_close(&rings->data[i]);
-		ring_close(&rings->side[i]);
-		close_owner(rings->data_fds[i]);
-		close_owner(rings->side_fds[i]);
+	for (size_t kind = 0; kind < RING_KINDS; kind++) {
+		for (size_t i = 0; i < rings->nr; i++) {
+			ring_close(&rings->of[kind][i]);
+			if (rings->fds[kind][i] >= 0)
+				close(rings->fds[kind][i]);
+		}
+		free(rings->of[kind]);
+		free(rings->fds[kind]);
 	}
-	free(rings->data);
-	free(rings->side);
-	free(rings->data_fds);
-	free(rings->side_fds);
 	*rings = (struct rings){ 0 };
 }

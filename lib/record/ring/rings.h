@@ -6,11 +6,11 @@
  *
  *	rings_open(&rings, events, &err);
  *	for (size_t i = 0; i < rings.nr; i++)
- *		read(&rings.side[i], &rings.data[i]);
+ *		read(&rings.of[RING_DATA][i]);
  *	rings_close(&rings);
  *
- * Two on each CPU: a small one for what must not be lost (mappings, names, forks, exits), which
- * samples cannot fill up, and one for samples.  What a user may lock is limited
+ * Three on each CPU: small ones for what must not be lost, which samples cannot fill up - of forks,
+ * names and exits, which wakes us at once, and of mappings - and one for samples.  What a user may lock is limited
  * (kernel.perf_event_mlock_kb a CPU, RLIMIT_MEMLOCK), so the largest size that all CPUs can have is
  * found by trying.
  *
@@ -24,11 +24,18 @@
 #include "record/events/events.h"
 #include "record/ring/ring.h"
 
+enum ring_kind {
+	RING_NAMES,
+	RING_SIDE,
+	RING_DATA,
+	RING_KINDS,
+};
+
 struct rings {
-	struct ring *side, *data; /* nr each */
-	int *side_fds, *data_fds; /* what they belong to; for poll() */
+	struct ring *of[RING_KINDS]; /* nr each */
+	int *fds[RING_KINDS];	     /* what they belong to; for poll() */
 	size_t nr;
-	size_t data_bytes; /* of each data ring */
+	size_t data_bytes; /* of each ring of samples */
 };
 
 /* Of all events that are open by now. */
