@@ -59,6 +59,7 @@ PUT(heap)
 PUT(heap_site)
 PUT(heap_size)
 PUT(heap_thread)
+PUT(heap_handoff)
 PUT(slice)
 PUT(memory)
 PUT(quality)
@@ -86,6 +87,7 @@ static const struct aggregate_sink sink = {
 	.heap_site = put_heap_site,
 	.heap_size = put_heap_size,
 	.heap_thread = put_heap_thread,
+	.heap_handoff = put_heap_handoff,
 	.clear_slices = clear_slices,
 	.slice = put_slice,
 	.clear_memory = clear_memory,

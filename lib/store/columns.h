@@ -83,8 +83,8 @@ struct texts {
 /* Each has its struct's name; meta is profile_run, a row for each field. */
 extern const struct table table_meta, table_file, table_event, table_process, table_thread,
 	table_module, table_address, table_stack, table_sample, table_total, table_heap,
-	table_heap_site, table_heap_size, table_heap_thread, table_slice, table_memory,
-	table_function, table_frame, table_quality;
+	table_heap_site, table_heap_size, table_heap_thread, table_heap_handoff, table_slice,
+	table_memory, table_function, table_frame, table_quality;
 
 /*
  * An SQLite code.  Text is not copied: it must stay until the statement is reset.  A file that is

@@ -10,7 +10,7 @@
  *	   |                      stack >-- address >-- module
  *	   |                        |          |
  *	   +--< heap, heap_site >---+        frame >-- function     (after symbolization)
- *	   +--< heap_thread, slice, memory
+ *	   +--< heap_thread, heap_handoff, slice, memory
  *
  * Every kind has ids of its own, dense from 0 and given out by whoever fills the profile;
  * PROFILE_NONE means "none".  Times are microseconds of CLOCK_MONOTONIC since the program was let
@@ -236,8 +236,9 @@ struct profile_heap_site {
 	uint64_t at_tree_peak_bytes, at_tree_peak_blocks; /* at the peak of the whole tree */
 	uint64_t live_bytes, live_blocks;
 	uint64_t temporary;
-	uint64_t lifetime_us;	  /* sum over the freed blocks */
-	uint64_t lifetime_blocks; /* their number */
+	uint64_t cross_thread_frees; /* by another thread than allocated or last reallocated it */
+	uint64_t lifetime_us;	     /* sum over the freed blocks */
+	uint64_t lifetime_blocks;    /* their number */
 	/* Of a sample, the squares of standard errors: of sites they add up. */
 	double allocations_variance, allocated_variance;
 	double at_peak_variance, at_tree_peak_variance, live_variance;
@@ -266,6 +267,15 @@ struct profile_heap_thread {
 	uint64_t allocations, frees, reallocations;
 	uint64_t allocated_bytes, freed_bytes;
 	uint64_t temporary;
+};
+
+#define PROFILE_OTHER_THREADS (-1) /* all pairs of threads that have no row of their own */
+
+/* Blocks of a process that one thread allocated, or last reallocated, and another one freed. */
+struct profile_heap_handoff {
+	uint32_t process;
+	int32_t from_tid, to_tid;
+	uint64_t frees, freed_bytes;
 };
 
 /*

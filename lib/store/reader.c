@@ -62,6 +62,7 @@ static const struct part parts[] = {
 	PART(heap, "process", heaps),
 	PART(heap_site, "process, stack, allocator", heap_sites),
 	PART(heap_thread, "process, tid", heap_threads),
+	PART(heap_handoff, "process, from_tid, to_tid", heap_handoffs),
 	PART(heap_size, "process, most_bytes", heap_sizes),
 	PART(slice, "process, time_us", slices),
 	PART(memory, "process, time_us", memory),

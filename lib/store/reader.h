@@ -66,6 +66,8 @@ struct profile {
 	size_t nr_heap_sites;
 	struct profile_heap_thread *heap_threads; /* by process, then tid */
 	size_t nr_heap_threads;
+	struct profile_heap_handoff *heap_handoffs; /* by process, then the threads */
+	size_t nr_heap_handoffs;
 	struct profile_heap_size *heap_sizes; /* by process, then size */
 	size_t nr_heap_sizes;
 	struct profile_slice *slices; /* by process, the whole tree first, then time */

@@ -178,6 +178,7 @@ const struct schema_object schema_tables[] = {
 	  "  live_bytes INTEGER NOT NULL,\n"
 	  "  live_blocks INTEGER NOT NULL,\n"
 	  "  temporary INTEGER NOT NULL,\n"
+	  "  cross_thread_frees INTEGER NOT NULL, -- see heap_handoff\n"
 	  "  lifetime_us INTEGER NOT NULL,        -- sum over the freed blocks\n"
 	  "  lifetime_blocks INTEGER NOT NULL,    -- their number\n"
 	  "  allocations_variance REAL NOT NULL,  -- 0 unless estimated from a sample\n"
@@ -210,6 +211,16 @@ const struct schema_object schema_tables[] = {
 	  "  freed_bytes INTEGER NOT NULL,\n"
 	  "  temporary INTEGER NOT NULL,\n"
 	  "  PRIMARY KEY(process, tid)\n"
+	  ") WITHOUT ROWID" },
+	{ "heap_handoff",
+	  "CREATE TABLE heap_handoff(\n"
+	  "  -- Blocks that one thread allocated, or last reallocated, and another one freed.\n"
+	  "  process INTEGER NOT NULL,\n"
+	  "  from_tid INTEGER NOT NULL,           -- allocated them; -1, with to_tid: all\n"
+	  "  to_tid INTEGER NOT NULL,             -- pairs that have no row of their own\n"
+	  "  frees INTEGER NOT NULL,\n"
+	  "  freed_bytes INTEGER NOT NULL,\n"
+	  "  PRIMARY KEY(process, from_tid, to_tid)\n"
 	  ") WITHOUT ROWID" },
 	{ "heap_size",
 	  "CREATE TABLE heap_size(\n"

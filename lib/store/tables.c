@@ -189,12 +189,13 @@ const struct table table_heap_site = {
 		FIELD(freed_bytes, U64), FIELD(at_peak_bytes, U64), FIELD(at_peak_blocks, U64),
 		FIELD(at_tree_peak_bytes, U64), FIELD(at_tree_peak_blocks, U64),
 		FIELD(live_bytes, U64), FIELD(live_blocks, U64), FIELD(temporary, U64),
-		FIELD(lifetime_us, U64), FIELD(lifetime_blocks, U64),
-		FIELD(allocations_variance, DOUBLE), FIELD(allocated_variance, DOUBLE),
-		FIELD(at_peak_variance, DOUBLE), FIELD(at_tree_peak_variance, DOUBLE),
-		FIELD(live_variance, DOUBLE), FIELD(moved, U64), FIELD(copied_bytes, U64),
-		FIELD(at_peak_slack_bytes, U64), FIELD(at_tree_peak_slack_bytes, U64),
-		FIELD(sizes, HISTOGRAM), FIELD(lifetimes, HISTOGRAM)),
+		FIELD(cross_thread_frees, U64), FIELD(lifetime_us, U64),
+		FIELD(lifetime_blocks, U64), FIELD(allocations_variance, DOUBLE),
+		FIELD(allocated_variance, DOUBLE), FIELD(at_peak_variance, DOUBLE),
+		FIELD(at_tree_peak_variance, DOUBLE), FIELD(live_variance, DOUBLE),
+		FIELD(moved, U64), FIELD(copied_bytes, U64), FIELD(at_peak_slack_bytes, U64),
+		FIELD(at_tree_peak_slack_bytes, U64), FIELD(sizes, HISTOGRAM),
+		FIELD(lifetimes, HISTOGRAM)),
 };
 #undef ROW
 
@@ -212,6 +213,14 @@ const struct table table_heap_thread = {
 	COLUMNS(ROW, REF(process, REF, table_process), FIELD(tid, I32), FIELD(allocations, U64),
 		FIELD(frees, U64), FIELD(reallocations, U64), FIELD(allocated_bytes, U64),
 		FIELD(freed_bytes, U64), FIELD(temporary, U64)),
+};
+#undef ROW
+
+#define ROW struct profile_heap_handoff
+const struct table table_heap_handoff = {
+	"heap_handoff",
+	COLUMNS(ROW, REF(process, REF, table_process), FIELD(from_tid, I32), FIELD(to_tid, I32),
+		FIELD(frees, U64), FIELD(freed_bytes, U64)),
 };
 #undef ROW
 

@@ -122,6 +122,7 @@ const struct schema_object schema_views[] = {
 	  "          SELECT function FROM up JOIN v_frame ON v_frame.address = up.address\n"
 	  "            ORDER BY up.depth, v_frame.inlined DESC LIMIT 8)) AS callers,\n"
 	  "      moved, copied_bytes, at_peak_slack_bytes, at_tree_peak_slack_bytes,\n"
+	  "      cross_thread_frees,\n"
 	  "      sizes, lifetimes\n"
 	  "    FROM heap_site JOIN stack ON stack.id = heap_site.stack\n"
 	  "      JOIN v_frame AS place ON place.address = stack.address\n"
@@ -146,6 +147,21 @@ const struct schema_object schema_views[] = {
 	  "    FROM heap_site, json_each(heap_site.lifetimes) AS class\n"
 	  "    GROUP BY heap_site.process, below_s\n"
 	  "    ORDER BY heap_site.process, below_s IS NULL, below_s" },
+	{ "v_heap_handoff",
+	  "CREATE VIEW v_heap_handoff AS\n"
+	  "  -- Which threads free what others allocated, or last reallocated, most bytes first.\n"
+	  "  -- The names are NULL where the CPU side did not see the thread; tids of -1 are all\n"
+	  "  -- other pairs together.\n"
+	  "  SELECT heap_handoff.process AS process, from_tid, giver.name AS from_name,\n"
+	  "      to_tid, taker.name AS to_name, frees, freed_bytes\n"
+	  "    FROM heap_handoff\n"
+	  "      LEFT JOIN (SELECT process, tid, max(name) AS name FROM thread\n"
+	  "                   GROUP BY process, tid) AS giver\n"
+	  "        ON giver.process = heap_handoff.process AND giver.tid = from_tid\n"
+	  "      LEFT JOIN (SELECT process, tid, max(name) AS name FROM thread\n"
+	  "                   GROUP BY process, tid) AS taker\n"
+	  "        ON taker.process = heap_handoff.process AND taker.tid = to_tid\n"
+	  "    ORDER BY heap_handoff.process, freed_bytes DESC, from_tid, to_tid" },
 	{ "v_process",
 	  "CREATE VIEW v_process AS\n"
 	  "  -- Each executed image, with its command line as a JSON array (arguments that are "

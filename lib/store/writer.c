@@ -29,6 +29,7 @@ enum statement {
 	PUT_HEAP_SITE,
 	PUT_HEAP_SIZE,
 	PUT_HEAP_THREAD,
+	PUT_HEAP_HANDOFF,
 	PUT_SLICE,
 	PUT_MEMORY,
 	PUT_FILE,
@@ -45,15 +46,25 @@ enum statement {
 };
 
 static const struct table *const tables[NR_PUTS] = {
-	[PUT_EVENT] = &table_event,	    [PUT_PROCESS] = &table_process,
-	[PUT_THREAD] = &table_thread,	    [PUT_MODULE] = &table_module,
-	[PUT_ADDRESS] = &table_address,	    [PUT_STACK] = &table_stack,
-	[PUT_SAMPLE] = &table_sample,	    [PUT_TOTAL] = &table_total,
-	[PUT_HEAP] = &table_heap,	    [PUT_HEAP_SITE] = &table_heap_site,
-	[PUT_HEAP_SIZE] = &table_heap_size, [PUT_HEAP_THREAD] = &table_heap_thread,
-	[PUT_SLICE] = &table_slice,	    [PUT_MEMORY] = &table_memory,
-	[PUT_FILE] = &table_file,	    [PUT_FUNCTION] = &table_function,
-	[PUT_FRAME] = &table_frame,	    [PUT_QUALITY] = &table_quality,
+	[PUT_EVENT] = &table_event,
+	[PUT_PROCESS] = &table_process,
+	[PUT_THREAD] = &table_thread,
+	[PUT_MODULE] = &table_module,
+	[PUT_ADDRESS] = &table_address,
+	[PUT_STACK] = &table_stack,
+	[PUT_SAMPLE] = &table_sample,
+	[PUT_TOTAL] = &table_total,
+	[PUT_HEAP] = &table_heap,
+	[PUT_HEAP_SITE] = &table_heap_site,
+	[PUT_HEAP_SIZE] = &table_heap_size,
+	[PUT_HEAP_THREAD] = &table_heap_thread,
+	[PUT_HEAP_HANDOFF] = &table_heap_handoff,
+	[PUT_SLICE] = &table_slice,
+	[PUT_MEMORY] = &table_memory,
+	[PUT_FILE] = &table_file,
+	[PUT_FUNCTION] = &table_function,
+	[PUT_FRAME] = &table_frame,
+	[PUT_QUALITY] = &table_quality,
 };
 
 struct writer {
@@ -440,6 +451,11 @@ void writer_put_heap_site(struct writer *writer, const struct profile_heap_site 
 void writer_put_heap_thread(struct writer *writer, const struct profile_heap_thread *thread)
 {
 	put(writer, PUT_HEAP_THREAD, thread);
+}
+
+void writer_put_heap_handoff(struct writer *writer, const struct profile_heap_handoff *handoff)
+{
+	put(writer, PUT_HEAP_HANDOFF, handoff);
 }
 
 void writer_put_heap_size(struct writer *writer, const struct profile_heap_size *size)

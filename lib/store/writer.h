@@ -56,6 +56,7 @@ void writer_put_total(struct writer *writer, const struct profile_total *total);
 void writer_put_heap(struct writer *writer, const struct profile_heap *heap);
 void writer_put_heap_site(struct writer *writer, const struct profile_heap_site *site);
 void writer_put_heap_thread(struct writer *writer, const struct profile_heap_thread *thread);
+void writer_put_heap_handoff(struct writer *writer, const struct profile_heap_handoff *handoff);
 void writer_put_heap_size(struct writer *writer, const struct profile_heap_size *size);
 /* Forgets the slices, or what was seen of the memory, of this process (PROFILE_NONE: the tree). */
 void writer_clear_slices(struct writer *writer, uint32_t process);

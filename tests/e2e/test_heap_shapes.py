@@ -95,6 +95,36 @@ def test_lifetimes_are_at_least_what_the_program_waited(shapes):
     assert min(below or 1e9 for below in lifetimes) >= 0.1, "30 ms are not less than 10 ms"
 
 
+@pytest.mark.parametrize("seed", [8, 9])
+def test_who_frees_whose_blocks_is_as_the_program_counted(shapes, seed):
+    profile, truth = shapes(seed)
+    heap = profile.report("heap")["heap"]
+    pairs = sorted([row["from_tid"], row["to_tid"], row["frees"], row["freed_bytes"]] for row in heap["handoffs"])
+
+    assert pairs == sorted(truth["handoffs"]) and len(pairs) > 4
+    assert heap["cross_thread_frees"] == sum(pair[2] for pair in pairs)
+    assert heap["cross_thread_bytes"] == sum(pair[3] for pair in pairs)
+    assert heap["cross_thread_frees"] == sum(site["cross_thread_frees"] for site in heap["sites"])
+    assert all(site["cross_thread_frees"] == 0 for site in sites_of(heap, "by_keep"))
+    assert profile.sql("SELECT from_tid, to_tid, frees, freed_bytes FROM v_heap_handoff "
+                       "ORDER BY from_tid, to_tid") == [tuple(pair) for pair in pairs]
+
+
+def test_a_site_shows_its_sizes_and_lifetimes_and_who_frees_its_blocks(shapes):
+    profile, _ = shapes(10)
+    heap = profile.report("heap")["heap"]
+    site = max(sites_of(heap, "by_malloc"), key=lambda site: site["allocations"])
+    text = profile.text("heap")
+    part = " ".join(text[:text.index("    by_malloc")].split("at peak in")[-1].split())
+
+    assert "sizes up to 16 B" in part and "64 B 4" in part, "40 of a hundred are of 48 bytes"
+    assert " lived < " in part
+    share = 100 * site["cross_thread_frees"] / site["frees"]
+    assert f"{share:.1f} % freed by other threads" in part.replace("\u00a0", " ")
+    assert "frees % bytes allocated by freed by" in " ".join(text.split())
+    assert f"of {heap['frees']:,} frees" in text
+
+
 def test_the_views_of_the_file_show_the_same(shapes):
     profile, _ = shapes(7)
     heap = profile.report("heap")["heap"]

@@ -174,6 +174,7 @@ const struct profile_heap_site sample_heap_sites[] = {
 	  .copied_bytes = 16,
 	  .at_peak_slack_bytes = 17,
 	  .at_tree_peak_slack_bytes = 18,
+	  .cross_thread_frees = 21,
 	  .sizes = { (const struct profile_class[]){ { 16, 19 }, { 64, UINT64_MAX } }, 2 },
 	  .lifetimes = { (const struct profile_class[]){ { UINT64_MAX, 20 } }, 1 } },
 };
@@ -188,6 +189,11 @@ const struct profile_heap_size sample_heap_sizes[] = {
 const struct profile_heap_thread sample_heap_threads[] = {
 	{ 0, 4711, 1, 2, 3, 4, 5, 6 },
 	{ 1, 4713, 7, 8, 9, 10, UINT64_MAX, 12 },
+};
+
+const struct profile_heap_handoff sample_heap_handoffs[] = {
+	{ 0, PROFILE_OTHER_THREADS, PROFILE_OTHER_THREADS, 1, 2 },
+	{ 0, 4711, 4712, 3, UINT64_MAX },
 };
 
 const struct profile_slice sample_slices[] = {
@@ -236,6 +242,7 @@ void sample_profile_put(struct writer *writer)
 	PUT_ALL(heap_site, sample_heap_sites);
 	PUT_ALL(heap_size, sample_heap_sizes);
 	PUT_ALL(heap_thread, sample_heap_threads);
+	PUT_ALL(heap_handoff, sample_heap_handoffs);
 	PUT_ALL(slice, sample_slices);
 	PUT_ALL(memory, sample_memory);
 	PUT_ALL(quality, sample_quality);

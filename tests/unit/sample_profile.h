@@ -21,6 +21,7 @@ extern const struct profile_heap sample_heaps[2];
 extern const struct profile_heap_site sample_heap_sites[1];
 extern const struct profile_heap_size sample_heap_sizes[3];
 extern const struct profile_heap_thread sample_heap_threads[2];
+extern const struct profile_heap_handoff sample_heap_handoffs[2];
 extern const struct profile_slice sample_slices[3];
 extern const struct profile_memory sample_memory[2];
 extern const struct profile_function sample_functions[2];

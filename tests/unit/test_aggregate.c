@@ -21,6 +21,7 @@ struct kept {
 	VEC(struct profile_heap_site) heap_sites;
 	VEC(struct profile_heap_size) heap_sizes;
 	VEC(struct profile_heap_thread) heap_threads;
+	VEC(struct profile_heap_handoff) heap_handoffs;
 	VEC(struct profile_quality) quality;
 	VEC(struct profile_slice) slices;
 	VEC(struct profile_memory) memory;
@@ -47,6 +48,7 @@ KEEP(heap, heaps)
 KEEP(heap_site, heap_sites)
 KEEP(heap_size, heap_sizes)
 KEEP(heap_thread, heap_threads)
+KEEP(heap_handoff, heap_handoffs)
 KEEP(quality, quality)
 KEEP(slice, slices)
 KEEP(memory, memory)
@@ -71,6 +73,7 @@ static const struct aggregate_sink sink = {
 	.heap_site = keep_heap_site,
 	.heap_size = keep_heap_size,
 	.heap_thread = keep_heap_thread,
+	.heap_handoff = keep_heap_handoff,
 	.clear_slices = keep_clear,
 	.slice = keep_slice,
 	.clear_memory = keep_clear,
@@ -92,6 +95,7 @@ static void kept_release(struct kept *kept)
 	vec_free(&kept->heap_sites);
 	vec_free(&kept->heap_sizes);
 	vec_free(&kept->heap_threads);
+	vec_free(&kept->heap_handoffs);
 	vec_free(&kept->quality);
 	vec_free(&kept->slices);
 	vec_free(&kept->memory);
@@ -271,6 +275,7 @@ NOTE(heap, 'h')
 NOTE(heap_site, 'H')
 NOTE(heap_size, 'z')
 NOTE(heap_thread, 'd')
+NOTE(heap_handoff, 'o')
 NOTE(slice, 'l')
 NOTE(memory, 'M')
 NOTE(quality, 'q')
@@ -288,6 +293,7 @@ static const struct aggregate_sink noting = {
 	.heap_site = note_heap_site,
 	.heap_size = note_heap_size,
 	.heap_thread = note_heap_thread,
+	.heap_handoff = note_heap_handoff,
 	.slice = note_slice,
 	.memory = note_memory,
 	.quality = note_quality,
@@ -307,6 +313,7 @@ Test(aggregate, passes_on_what_is_referred_to_first)
 	aggregate_quality(aggregate, PROFILE_LOST, "", 1);
 	aggregate_memory(aggregate, 0, &(struct profile_memory){ 0 }, 1, false);
 	aggregate_slices(aggregate, 0, &(struct profile_slice){ 0 }, 1, false);
+	aggregate_heap_handoff(aggregate, &(struct profile_heap_handoff){ 0 });
 	aggregate_heap_thread(aggregate, &(struct profile_heap_thread){ 0 });
 	aggregate_heap_size(aggregate, &(struct profile_heap_size){ 0 });
 	aggregate_heap_site(aggregate, &(struct profile_heap_site){ 0 });
@@ -320,7 +327,7 @@ Test(aggregate, passes_on_what_is_referred_to_first)
 			aggregate_address(aggregate, PROFILE_ADDRESS_CODE, 0, 1));
 	aggregate_flush(aggregate, &noting, order);
 
-	cr_assert_str_eq(order, "maseptSThHzdlMq");
+	cr_assert_str_eq(order, "maseptSThHzdolMq");
 	aggregate_free(aggregate);
 }
 
@@ -640,5 +647,30 @@ Test(aggregate, loses_nothing_between_two_threads_and_a_flusher)
 	cr_assert_eq(sum_of_totals(&all), NR_EACH);
 	cr_assert_eq(vec_last(&all.quality)->count, NR_EACH);
 	kept_release(&all);
+	aggregate_free(aggregate);
+}
+
+Test(aggregate, has_one_row_for_a_pair_of_threads_of_a_process)
+{
+	struct aggregate *aggregate = aggregate_new();
+	const struct profile_heap_handoff rows[] = {
+		{ 0, 7, 8, 1, 10 },
+		{ 0, 8, 7, 2, 20 },
+		{ 1, 7, 8, 3, 30 },
+		{ 0, 7, 8, 4, 40 },
+		{ 0, PROFILE_OTHER_THREADS, PROFILE_OTHER_THREADS, 5, 50 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		aggregate_heap_handoff(aggregate, &rows[i]);
+
+	struct kept kept = flush(aggregate);
+
+	cr_assert_eq(kept.heap_handoffs.nr, 4);
+	cr_expect_eq(kept.heap_handoffs.at[0].frees, 4);
+	cr_expect_eq(kept.heap_handoffs.at[1].frees, 2);
+	cr_expect_eq(kept.heap_handoffs.at[2].frees, 3);
+	cr_expect_eq(kept.heap_handoffs.at[3].frees, 5);
+	kept_release(&kept);
 	aggregate_free(aggregate);
 }

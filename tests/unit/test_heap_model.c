@@ -17,7 +17,7 @@ enum { IMAGES = 4, SITES = 24, LANES = 20, THREADS = 16, EVENTS = 400, BLOCKS = 
 
 struct oracle_block {
 	bool live, inflight;
-	int image, site;
+	int image, site, thread;
 	uint64_t address, size, born_ns;
 	long made_by; /* the operation */
 };
@@ -30,7 +30,7 @@ struct oracle_moment {
 struct oracle_site {
 	int image;
 	uint64_t allocations, frees, reallocations, allocated, freed, temporary, lifetime_ns;
-	uint64_t moved, copied;
+	uint64_t handed, moved, copied;
 	uint64_t sizes[SIZE_CLASSES], lifetimes[LIFETIME_CLASSES];
 };
 
@@ -45,6 +45,7 @@ struct oracle_image {
 
 struct oracle_thread {
 	uint64_t allocations, frees, reallocations, allocated, freed, temporary;
+	uint64_t handed[THREADS], handed_bytes[THREADS]; /* by who allocated it */
 };
 
 struct oracle {
@@ -162,6 +163,7 @@ static void oracle_alloc(struct oracle *o, const struct heap_event *e)
 	o->block[i] = (struct oracle_block){ .live = true,
 					     .image = o->lane_image[e->lane],
 					     .site = (int)e->site,
+					     .thread = o->lane_thread[e->lane],
 					     .address = e->address,
 					     .size = e->size,
 					     .born_ns = e->time_ns,
@@ -188,6 +190,9 @@ static void oracle_free(struct oracle *o, const struct heap_event *e, int i)
 
 		b->live = b->inflight = false;
 		s->frees++;
+		s->handed += b->thread != o->lane_thread[e->lane];
+		thread_of(o, e)->handed[b->thread]++;
+		thread_of(o, e)->handed_bytes[b->thread] += b->size;
 		s->freed += b->size;
 		s->lifetime_ns += e->time_ns - b->born_ns;
 		s->lifetimes[oracle_lifetime(e->time_ns - b->born_ns)]++;
@@ -228,6 +233,7 @@ static void oracle_realloc(struct oracle *o, const struct heap_event *e, int i)
 	o->image[b->image].churn_bytes[oracle_class(e->time_ns - b->born_ns)] += b->size;
 	b->inflight = false;
 	b->site = (int)e->site;
+	b->thread = o->lane_thread[e->lane];
 	b->address = e->address;
 	b->size = e->size;
 	b->made_by = -1;
@@ -445,6 +451,7 @@ static void check_sites(struct trace *t, int image)
 			continue;
 		heap_model_site_figures(t->model, (uint32_t)i, &f);
 		check_histograms(t, (uint32_t)i);
+		cr_assert_eq(f.cross_thread_frees, s->handed);
 		cr_assert_eq(f.moved, s->moved);
 		cr_assert_eq(f.copied_bytes, s->copied);
 		cr_assert_eq(f.at_peak_slack_bytes, peak->site_slack[i]);
@@ -580,6 +587,32 @@ static void check_threads(const struct trace *t, int image)
 	cr_assert_eq(frees, whole.frees);
 }
 
+/* The oracle's threads are each of one image, four of each. */
+static size_t oracle_nr_handoffs(const struct oracle *o, int image)
+{
+	size_t nr = 0;
+
+	for (int from = image * 4; from < image * 4 + 4; from++)
+		for (int to = image * 4; to < image * 4 + 4; to++)
+			nr += from != to && o->thread[to].handed[from];
+	return nr;
+}
+
+static void check_handoffs(const struct trace *t, int image)
+{
+	size_t nr = heap_model_nr_handoffs(t->model, (uint32_t)image);
+
+	cr_assert_eq(nr, oracle_nr_handoffs(&t->oracle, image));
+	for (size_t i = 0; i < nr; i++) {
+		struct profile_heap_handoff f = heap_model_handoff(t->model, (uint32_t)image, i);
+		const struct oracle_thread *o = &t->oracle.thread[f.to_tid];
+
+		cr_assert_neq(f.from_tid, f.to_tid);
+		cr_assert_eq(f.frees, o->handed[f.from_tid]);
+		cr_assert_eq(f.freed_bytes, o->handed_bytes[f.from_tid]);
+	}
+}
+
 static void check(struct trace *t)
 {
 	struct profile_heap tree, sum = { 0 };
@@ -589,6 +622,7 @@ static void check(struct trace *t)
 		check_image(t, i, &sum);
 		check_sites(t, i);
 		check_threads(t, i);
+		check_handoffs(t, i);
 	}
 	heap_model_figures(t->model, PROFILE_NONE, &tree);
 	check_peak(&tree, &t->oracle.peak);
@@ -625,8 +659,6 @@ Test(heap_model, equals_brute_force_on_random_programs)
 		run(seed);
 }
 
-/* --- what no correct program does -------------------------------------------------------------*/
-
 static struct profile_heap figures_of(const struct heap_model *model, uint32_t image)
 {
 	struct profile_heap f;
@@ -644,6 +676,42 @@ static void put(struct heap_model *model, uint32_t lane, enum heap_op op, uint64
 
 	heap_model_apply(model, &event, 1);
 }
+
+/* A thread that frees what all others allocated, one block of each and two of the last. */
+Test(heap_model, keeps_as_many_pairs_of_threads_as_fit_and_the_sum_of_the_others)
+{
+	struct heap_model *model = heap_model_new();
+	uint32_t image = heap_model_image(model), site = heap_model_site(model, image);
+	uint32_t taker = heap_model_lane(model, image);
+	const int threads = 3000;
+	struct profile_heap_site of_site;
+	uint64_t pairs = 0;
+	bool others = false;
+
+	heap_model_thread(model, taker, 7, true);
+	for (int i = 0; i < threads; i++) {
+		uint32_t lane = heap_model_lane(model, image);
+
+		heap_model_thread(model, lane, 1000 + i, true);
+		put(model, lane, HEAP_ALLOC, 0x1000, 10, site);
+		put(model, taker, HEAP_FREE, 0x1000, 0, 0);
+	}
+	for (size_t i = 0; i < heap_model_nr_handoffs(model, image); i++) {
+		struct profile_heap_handoff f = heap_model_handoff(model, image, i);
+
+		pairs += f.frees;
+		cr_assert_eq(f.freed_bytes, 10 * f.frees);
+		others |= f.from_tid == PROFILE_OTHER_THREADS &&
+			  f.to_tid == PROFILE_OTHER_THREADS && f.frees == 3000 - 2048;
+	}
+	heap_model_site_figures(model, site, &of_site);
+	cr_expect_eq(pairs, (uint64_t)threads);
+	cr_expect_eq(of_site.cross_thread_frees, (uint64_t)threads);
+	cr_expect(others);
+	heap_model_free(model);
+}
+
+/* --- what no correct program does -------------------------------------------------------------*/
 
 Test(heap_model, keeps_what_a_child_has_from_its_parents_apart)
 {

@@ -314,6 +314,7 @@ Test(profile_file, gives_back_heap_sites)
 	cr_equal(read, sample_heap_sites, live_bytes);
 	cr_equal(read, sample_heap_sites, live_blocks);
 	cr_equal(read, sample_heap_sites, temporary);
+	cr_equal(read, sample_heap_sites, cross_thread_frees);
 	cr_equal(read, sample_heap_sites, lifetime_us);
 	cr_equal(read, sample_heap_sites, lifetime_blocks);
 	cr_equal(read, sample_heap_sites, moved);
@@ -362,6 +363,25 @@ Test(profile_file, gives_back_what_threads_did_to_the_heap)
 		cr_equal(read, &sample_heap_threads[i], allocated_bytes);
 		cr_equal(read, &sample_heap_threads[i], freed_bytes);
 		cr_equal(read, &sample_heap_threads[i], temporary);
+	}
+	profile_free(profile);
+}
+
+Test(profile_file, gives_back_who_frees_what_others_allocated)
+{
+	sample_profile_write("p");
+
+	struct profile *profile = read_profile("p");
+
+	cr_assert_eq(profile->nr_heap_handoffs, ARRAY_SIZE(sample_heap_handoffs));
+	for (size_t i = 0; i < ARRAY_SIZE(sample_heap_handoffs); i++) {
+		const struct profile_heap_handoff *read = &profile->heap_handoffs[i];
+
+		cr_equal(read, &sample_heap_handoffs[i], process);
+		cr_equal(read, &sample_heap_handoffs[i], from_tid);
+		cr_equal(read, &sample_heap_handoffs[i], to_tid);
+		cr_equal(read, &sample_heap_handoffs[i], frees);
+		cr_equal(read, &sample_heap_handoffs[i], freed_bytes);
 	}
 	profile_free(profile);
 }

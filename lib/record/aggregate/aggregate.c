@@ -48,13 +48,14 @@ struct aggregate {
 	struct maps totals_of;			    /* by event: stack, thread -> row of totals */
 	struct map heap_of;			    /* process -> row of heaps */
 	struct map sites_of[PROFILE_NR_ALLOCATORS]; /* process, stack -> row of heap_sites */
-	struct map heap_sizes_of;   /* process, most_bytes's log2 -> row of heap_sizes */
-	struct map heap_threads_of; /* process, tid -> row of heap_threads */
-	struct intern quality_keys; /* numbered like quality */
+	struct map heap_sizes_of;     /* process, most_bytes's log2 -> row of heap_sizes */
+	struct map heap_threads_of;   /* process, tid -> row of heap_threads */
+	struct maps heap_handoffs_of; /* by process: tid, tid -> row of heap_handoffs */
+	struct intern quality_keys;   /* numbered like quality */
 
 	/* A row of heap_sites owns its histograms, until they are passed on. */
 	struct rows events, processes, threads, totals, heaps, heap_sites, heap_sizes, heap_threads,
-		quality;
+		heap_handoffs, quality;
 };
 
 struct aggregate *aggregate_new(void)
@@ -71,6 +72,7 @@ struct aggregate *aggregate_new(void)
 	aggregate->heap_sites = ROWS(struct profile_heap_site);
 	aggregate->heap_sizes = ROWS(struct profile_heap_size);
 	aggregate->heap_threads = ROWS(struct profile_heap_thread);
+	aggregate->heap_handoffs = ROWS(struct profile_heap_handoff);
 	aggregate->quality = ROWS(struct profile_quality);
 	return aggregate;
 }
@@ -83,6 +85,7 @@ static void release_indexes(struct aggregate *aggregate)
 		map_release(&aggregate->sites_of[i]);
 	map_release(&aggregate->heap_sizes_of);
 	map_release(&aggregate->heap_threads_of);
+	maps_release(&aggregate->heap_handoffs_of);
 	intern_release(&aggregate->quality_keys);
 }
 
@@ -119,6 +122,7 @@ static void release_rows(struct aggregate *aggregate)
 	release_sites(&aggregate->heap_sites);
 	rows_release(&aggregate->heap_sizes);
 	rows_release(&aggregate->heap_threads);
+	rows_release(&aggregate->heap_handoffs);
 	rows_release(&aggregate->quality);
 }
 
@@ -355,6 +359,15 @@ void aggregate_heap_thread(struct aggregate *aggregate, const struct profile_hea
 	unlock(aggregate);
 }
 
+void aggregate_heap_handoff(struct aggregate *aggregate, const struct profile_heap_handoff *handoff)
+{
+	lock(aggregate);
+	put_by_key(&aggregate->heap_handoffs,
+		   maps_at(&aggregate->heap_handoffs_of, handoff->process),
+		   map_pair((uint32_t)handoff->from_tid, (uint32_t)handoff->to_tid), handoff);
+	unlock(aggregate);
+}
+
 void aggregate_slices(struct aggregate *aggregate, uint32_t process,
 		      const struct profile_slice *slices, size_t nr, bool whole)
 {
@@ -419,7 +432,7 @@ struct batch {
 	struct slices slices;
 	struct memory memory;
 	struct rows modules, events, processes, threads, totals, heaps, heap_sites, heap_sizes,
-		heap_threads, quality;
+		heap_threads, heap_handoffs, quality;
 };
 
 /* Their histograms go with them. */
@@ -452,6 +465,7 @@ static struct batch take_batch(struct aggregate *aggregate)
 		.heap_sites = take_sites(&aggregate->heap_sites),
 		.heap_sizes = rows_take(&aggregate->heap_sizes),
 		.heap_threads = rows_take(&aggregate->heap_threads),
+		.heap_handoffs = rows_take(&aggregate->heap_handoffs),
 		.quality = rows_take(&aggregate->quality),
 	};
 	aggregate->places.fresh = (struct fresh_places){ 0 };
@@ -477,6 +491,7 @@ static void release_batch(struct batch *batch)
 	release_sites(&batch->heap_sites);
 	rows_release(&batch->heap_sizes);
 	rows_release(&batch->heap_threads);
+	rows_release(&batch->heap_handoffs);
 	rows_release(&batch->quality);
 }
 
@@ -522,6 +537,7 @@ static void flush_figures(const struct batch *batch, const struct aggregate_sink
 	pass_on(&batch->heap_sites, sink->heap_site);
 	pass_on(&batch->heap_sizes, sink->heap_size);
 	pass_on(&batch->heap_threads, sink->heap_thread);
+	pass_on(&batch->heap_handoffs, sink->heap_handoff);
 	vec_each(&batch->slices, slice) flush_slice(slice, sink, context);
 	vec_each(&batch->memory, memory) flush_memory(memory, sink, context);
 	pass_on(&batch->quality, sink->quality);

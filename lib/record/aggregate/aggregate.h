@@ -53,6 +53,8 @@ void aggregate_heap_site(struct aggregate *aggregate, const struct profile_heap_
 void aggregate_heap_size(struct aggregate *aggregate, const struct profile_heap_size *size);
 /* Replaces the figures of (process, tid). */
 void aggregate_heap_thread(struct aggregate *aggregate, const struct profile_heap_thread *thread);
+void aggregate_heap_handoff(struct aggregate *aggregate,
+			    const struct profile_heap_handoff *handoff);
 
 /* More of a process (PROFILE_NONE: the tree); a row of the same time replaces that one.  whole:
  * these replace all that there were. */
@@ -79,6 +81,7 @@ struct aggregate_sink {
 	void (*heap_site)(void *context, const struct profile_heap_site *site);
 	void (*heap_size)(void *context, const struct profile_heap_size *size);
 	void (*heap_thread)(void *context, const struct profile_heap_thread *thread);
+	void (*heap_handoff)(void *context, const struct profile_heap_handoff *handoff);
 	void (*clear_slices)(void *context, uint32_t process);
 	void (*slice)(void *context, const struct profile_slice *slice);
 	void (*clear_memory)(void *context, uint32_t process);

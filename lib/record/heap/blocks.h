@@ -29,7 +29,7 @@
 /* Address 0 is a free slot; no block has it. */
 struct block {
 	uint64_t address;
-	uint64_t size;
+	uint64_t size : 48, thread : 16;
 	uint64_t born_ns;
 	uint32_t site;
 	uint32_t operation; /* the allocation that made it, modulo 2^32; 0: a reallocation did */

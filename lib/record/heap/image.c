@@ -108,6 +108,7 @@ void image_free(struct image *image)
 	vec_free(&image->sites);
 	vec_free(&image->rows);
 	vec_free(&image->threads);
+	vec_free(&image->handoffs);
 	free(image->executable);
 	free(image->allocator);
 	free(image->arguments_text);
@@ -349,6 +350,22 @@ static void push_threads(struct image *image, struct aggregate *aggregate)
 	}
 }
 
+static void push_handoffs(struct image *image, struct aggregate *aggregate)
+{
+	for (size_t i = 0; i < heap_model_nr_handoffs(image->model, image->id); i++) {
+		struct profile_heap_handoff handoff =
+			heap_model_handoff(image->model, image->id, i);
+
+		if (i == image->handoffs.nr)
+			vec_push(&image->handoffs, 0);
+		if (handoff.frees == image->handoffs.at[i])
+			continue;
+		image->handoffs.at[i] = handoff.frees;
+		handoff.process = image->process;
+		aggregate_heap_handoff(aggregate, &handoff);
+	}
+}
+
 static void push_timeline(const struct image *image, struct aggregate *aggregate)
 {
 	struct timeline_slices slices = heap_model_timeline(image->model, image->id);
@@ -369,6 +386,7 @@ void image_push(struct image *image, struct aggregate *aggregate, bool peak_move
 		push_timeline(image, aggregate);
 		push_sizes(image, aggregate);
 		push_threads(image, aggregate);
+		push_handoffs(image, aggregate);
 	}
 	push_rows(image, aggregate);
 	image->changed = false;

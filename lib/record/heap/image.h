@@ -64,7 +64,8 @@ struct image {
 	struct map row_of; /* stack << 8 | allocator to index */
 	VEC(struct image_row) rows;
 	uint64_t pushed_sizes[SIZE_CLASSES]; /* blocks */
-	VEC(uint64_t) threads; /* by the model's index: operations of those last pushed */
+	VEC(uint64_t) threads;	/* by the model's index: operations of those last pushed */
+	VEC(uint64_t) handoffs; /* the same: frees */
 
 	bool changed; /* since the last push */
 	bool was_tracked;

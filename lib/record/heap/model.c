@@ -34,6 +34,7 @@ static void image_free(struct model_image *image)
 		return;
 	image_release(image);
 	vec_free(&image->threads);
+	handoffs_release(&image->handoffs);
 	timeline_release(&image->timeline);
 	free(image);
 }
@@ -105,6 +106,11 @@ uint32_t heap_model_lane(struct heap_model *model, uint32_t image)
 	return lane;
 }
 
+static uint32_t number(uint64_t index)
+{
+	return index < MODEL_NOBODY ? (uint32_t)index : MODEL_NOBODY;
+}
+
 void heap_model_thread(struct heap_model *model, uint32_t lane, int32_t tid, bool fresh)
 {
 	struct model_image *image = model->images.at[model->lanes.at[lane].image];
@@ -113,7 +119,8 @@ void heap_model_thread(struct heap_model *model, uint32_t lane, int32_t tid, boo
 
 	if (added) {
 		*thread = image->threads.nr;
-		vec_push(&image->threads, (struct model_thread){ .tid = tid });
+		vec_push(&image->threads,
+			 (struct model_thread){ .tid = tid, .number = number(*thread) });
 	}
 	if (fresh)
 		image->threads.at[*thread].last_alloc = 0;
@@ -259,6 +266,7 @@ static inline void bring(struct heap_model *model, struct model_image *image,
 	struct block block = {
 		.address = event->address,
 		.size = event->size,
+		.thread = (uint16_t)thread->number,
 		.born_ns = event->time_ns,
 		.site = event->site,
 		.operation = operation,
@@ -309,6 +317,20 @@ static void free_inherited(struct heap_model *model, struct model_image *image, 
 	}
 }
 
+/* From one thread to another, of which we know who they are. */
+__attribute__((noinline)) static void hand_over(struct heap_model *model, struct model_image *image,
+						const struct model_thread *to,
+						const struct block *block)
+{
+	struct worth worth_is = worth(model, block->site, block->size);
+
+	if (block->thread == MODEL_NOBODY || to->number == MODEL_NOBODY || to->tid < 0 ||
+	    image->threads.at[block->thread].tid < 0)
+		return;
+	model->sites.at[block->site].cross_thread_frees++;
+	handoffs_note(&image->handoffs, block->thread, to->number, worth_is.blocks, worth_is.bytes);
+}
+
 static inline void end_block(struct heap_model *model, struct model_image *image,
 			     struct model_thread *thread, const struct block *block,
 			     uint64_t time_ns)
@@ -323,6 +345,8 @@ static inline void end_block(struct heap_model *model, struct model_image *image
 			image->temporary += worth_is.blocks;
 			thread->temporary += worth_is.blocks;
 		}
+		if (__builtin_expect(block->thread != thread->number, 0))
+			hand_over(model, image, thread, block);
 		give_back(model, image, block, time_ns);
 		thread->frees += worth_is.blocks;
 		thread->freed_bytes += worth_is.bytes;
@@ -386,11 +410,12 @@ static void reallocate(struct heap_model *model, struct model_image *image,
 
 	block.address = event->address;
 	block.size = event->size;
+	block.thread = (uint16_t)thread->number;
 	block.site = event->site;
 	block.operation = 0;
 	place(model, image, &block, time_ns);
 
-	sums_change(model, image, (int64_t)(block.size - old->size), 0, time_ns);
+	sums_change(model, image, (int64_t)block.size - (int64_t)old->size, 0, time_ns);
 	site_gives(model, image, old);
 	site_gets(model, image, &block);
 	model->sites.at[block.site].freed_bytes += old->size;

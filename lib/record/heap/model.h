@@ -136,6 +136,11 @@ struct heap_size_class heap_model_size(const struct heap_model *model, uint32_t 
 size_t heap_model_nr_threads(const struct heap_model *model, uint32_t image);
 void heap_model_thread_figures(const struct heap_model *model, uint32_t image, size_t index,
 			       struct profile_heap_thread *figures);
+/* How many pairs of threads of the image hand over blocks, and the index-th one; process is the caller's.
+ */
+size_t heap_model_nr_handoffs(const struct heap_model *model, uint32_t image);
+struct profile_heap_handoff heap_model_handoff(const struct heap_model *model, uint32_t image,
+					       size_t index);
 /* Of the image, or with PROFILE_NONE of the whole tree: see timeline_take(). */
 struct timeline_slices heap_model_timeline(struct heap_model *model, uint32_t image);
 /* Blocks that were allocated where there was one already: frees that nobody told us. */

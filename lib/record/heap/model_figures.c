@@ -128,6 +128,7 @@ void heap_model_site_figures(const struct heap_model *model, uint32_t id,
 		.live_bytes = site->live_bytes,
 		.live_blocks = site->live_blocks,
 		.temporary = site->temporary,
+		.cross_thread_frees = site->cross_thread_frees,
 		.lifetime_us = site->lifetime_ns / 1000,
 		.lifetime_blocks = site_frees(site),
 		.moved = past->moved,
@@ -226,6 +227,31 @@ void heap_model_thread_figures(const struct heap_model *model, uint32_t image, s
 		.allocated_bytes = to_bytes(model, thread->allocated_bytes),
 		.freed_bytes = to_bytes(model, thread->freed_bytes),
 		.temporary = to_blocks(model, thread->temporary),
+	};
+}
+
+static int32_t tid_of(const struct model_image *image, uint32_t thread)
+{
+	return thread == HANDOFF_OTHERS ? PROFILE_OTHER_THREADS : image->threads.at[thread].tid;
+}
+
+size_t heap_model_nr_handoffs(const struct heap_model *model, uint32_t image)
+{
+	return model->images.at[image]->handoffs.all.nr;
+}
+
+struct profile_heap_handoff heap_model_handoff(const struct heap_model *model, uint32_t id,
+					       size_t index)
+{
+	const struct model_image *image = model->images.at[id];
+	const struct handoff *handoff = &image->handoffs.all.at[index];
+
+	return (struct profile_heap_handoff){
+		.process = PROFILE_NONE,
+		.from_tid = tid_of(image, handoff->from),
+		.to_tid = tid_of(image, handoff->to),
+		.frees = to_blocks(model, handoff->blocks),
+		.freed_bytes = to_bytes(model, handoff->bytes),
 	};
 }
 

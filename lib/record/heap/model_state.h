@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "record/heap/blocks.h"
+#include "record/heap/handoffs.h"
 #include "record/heap/model.h"
 #include "record/heap/peak.h"
 #include "record/heap/site.h"
@@ -20,8 +21,12 @@
 #include "record/heap/worth.h"
 #include "store/classes.h"
 
+/* The threads after these share the number of nobody. */
+#define MODEL_NOBODY UINT16_MAX
+
 struct model_thread {
 	int32_t tid;
+	uint32_t number;     /* of the image's threads, as blocks have it */
 	uint32_t last_alloc; /* if that was its last operation; or 0 */
 	uint64_t allocations, frees, reallocations;
 	uint64_t allocated_bytes, freed_bytes;
@@ -34,6 +39,7 @@ struct model_image {
 	struct timeline timeline;
 	struct map thread_of; /* tid to index of threads */
 	VEC(struct model_thread) threads;
+	struct handoffs handoffs; /* by number of thread */
 	VEC(uint32_t) lanes;
 	uint32_t newest_site; /* + 1 */
 	uint32_t operation;   /* the last one's number */

@@ -40,6 +40,7 @@ struct site {
 	uint64_t lifetime_ns;
 	uint64_t temporary;
 	uint64_t lifetimes[LIFETIME_CLASSES]; /* frees */
+	uint64_t cross_thread_frees;
 };
 
 _Static_assert(offsetof(struct site, other_sizes) == 64 && sizeof(struct site) <= 192,

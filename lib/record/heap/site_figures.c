@@ -38,6 +38,7 @@ static const struct counter counters[] = {
 	COUNTER(live_bytes, BYTES),
 	COUNTER(live_blocks, BLOCKS),
 	COUNTER(temporary, BLOCKS),
+	COUNTER(cross_thread_frees, BLOCKS),
 	COUNTER(lifetime_us, TIME),
 	COUNTER(lifetime_blocks, BLOCKS),
 	COUNTER(moved, MOVES),

@@ -392,6 +392,7 @@ static void add_site(struct work *w, const struct profile_heap_site *row)
 		site->leaked_blocks += row->live_blocks;
 	}
 	site->temporary += row->temporary;
+	site->cross_thread_frees += row->cross_thread_frees;
 	site->moved = moves(w, site->moved, row->moved);
 	site->copied_bytes = moves(w, site->copied_bytes, row->copied_bytes);
 	w->heap->moved = moves(w, w->heap->moved, row->moved);
@@ -426,6 +427,7 @@ static void finish_site(struct work *w, struct site_work *work)
 
 	site->calls = site->allocations + site->reallocations;
 	site->temporary_share = share(site->temporary, site->allocations);
+	site->cross_thread_share = share(site->cross_thread_frees, site->frees);
 	site->error.allocations = error_of(w->heap, work->variance.allocations);
 	site->error.allocated_bytes = error_of(w->heap, work->variance.allocated);
 	site->error.at_peak_bytes = error_of(w->heap, work->variance.at_peak);
@@ -553,6 +555,8 @@ void heap_analyze(struct heap *heap, const struct profile *profile, struct heap_
 	finish_figures(heap);
 	find_allocator(&w);
 	list_sizes(&w);
+	heap_handoffs_list(&heap->handoffs, profile, scope->process, scope->processes,
+			   &heap->arena);
 	if (!scope->no_sites)
 		list_sites(&w);
 	map_release(&w.sites);

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "report/analyze/heap_classes.h"
+#include "report/analyze/heap_handoffs.h"
 #include "report/analyze/heap_places.h"
 #include "report/analyze/history.h"
 #include "report/analyze/rows.h"
@@ -28,7 +29,9 @@ struct heap_site {
 	uint64_t live_bytes, live_blocks;
 	uint64_t leaked_bytes, leaked_blocks; /* of these, what was not live at an exec */
 	uint64_t temporary;
-	double temporary_share; /* of the allocations */
+	double temporary_share;	     /* of the allocations */
+	uint64_t cross_thread_frees; /* by another thread than allocated, or last reallocated it */
+	double cross_thread_share;   /* of the frees */
 	struct figure mean_lifetime_s;
 	struct {
 		struct figure allocations, allocated_bytes, at_peak_bytes, live_bytes;
@@ -79,6 +82,7 @@ struct heap {
 	uint64_t temporary;
 	double temporary_share;
 	uint64_t inherited_bytes, inherited_frees;
+	struct heap_handoffs handoffs;
 	struct heap_churn churn;
 	struct figure moved, copied_bytes;
 	const char *allocator;	   /* the library whose malloc it is; NULL: not known, or several */

@@ -98,6 +98,7 @@ extern const struct fields function_fields; /* of struct cpu_function */
 extern const struct fields place_fields;    /* of struct heap_place */
 extern const struct fields site_fields;	    /* of struct heap_site */
 extern const struct fields size_fields;	    /* of struct heap_size */
+extern const struct fields handoff_fields;  /* of struct heap_handoff */
 extern const struct fields heap_fields;	    /* of struct heap */
 extern const struct fields process_fields;  /* of struct process_row */
 extern const struct fields thread_fields;   /* of struct thread_row */

@@ -109,6 +109,21 @@ static const struct field age_list[] = {
 };
 static const struct fields age_fields = LIST(age_list);
 
+static const struct field handoff_list[] = {
+	FIELD(INT, PLAIN, "pid", heap_handoff, pid),
+	FIELD(INT, PLAIN, "image", heap_handoff, image),
+	FIELD(FIGURE, PLAIN, "from_tid", heap_handoff, from_tid),
+	FIELD(TEXT, PLAIN, "from_comm", heap_handoff, from_comm),
+	FIELD(FIGURE, PLAIN, "to_tid", heap_handoff, to_tid),
+	FIELD(TEXT, PLAIN, "to_comm", heap_handoff, to_comm),
+	FIELD(U64, COUNT, "frees", heap_handoff, frees),
+	FIELD(U64, BYTES, "freed_bytes", heap_handoff, freed_bytes, TITLE("bytes")),
+	FIELD(DOUBLE, SHARE, "share", heap_handoff, share, TITLE("%") TEXT_ONLY),
+	FIELD(TEXT, PLAIN, "from", heap_handoff, from, TITLE("allocated by") TEXT_ONLY),
+	FIELD(TEXT, PLAIN, "to", heap_handoff, to, TITLE("freed by") TEXT_ONLY),
+};
+const struct fields handoff_fields = LIST(handoff_list);
+
 static const struct field site_list[] = {
 	FIELD(TEXTS, PLAIN, "stack", heap_site, stack),
 	FIELD(ROWS, PLAIN, "frames", heap_site, frames, OF(place_fields)),
@@ -127,6 +142,7 @@ static const struct field site_list[] = {
 	FIELD(U64, COUNT, "temporary", heap_site, temporary),
 	FIELD(DOUBLE, SHARE, "temporary_share", heap_site, temporary_share,
 	      TITLE("temp") TEXT_ONLY),
+	FIELD(U64, COUNT, "cross_thread_frees", heap_site, cross_thread_frees, TITLE("crossed")),
 	FIELD(FIGURE, SECONDS, "mean_lifetime_s", heap_site, mean_lifetime_s, TITLE("lifetime")),
 	FIELD(FIGURE, COUNT, "allocations_error", heap_site, error.allocations, TITLE("+-")),
 	FIELD(FIGURE, BYTES, "allocated_bytes_error", heap_site, error.allocated_bytes,
@@ -209,6 +225,9 @@ static const struct field heap_list[] = {
 	FIELD(U64, COUNT, "temporary", heap, temporary, DETAIL),
 	FIELD(U64, BYTES, "inherited_bytes", heap, inherited_bytes, DETAIL),
 	FIELD(U64, COUNT, "inherited_frees", heap, inherited_frees, DETAIL),
+	FIELD(U64, COUNT, "cross_thread_frees", heap, handoffs.frees, DETAIL),
+	FIELD(U64, BYTES, "cross_thread_bytes", heap, handoffs.freed_bytes, DETAIL),
+	FIELD(ROWS, PLAIN, "handoffs", heap, handoffs.rows, OF(handoff_fields) DETAIL),
 	FIELD(U64, COUNT, "lost_events", heap, lost_events),
 	FIELD(OBJECT, PLAIN, "counted", heap, counted, OF(counted_fields)),
 	FIELD(OBJECT, PLAIN, "churn", heap, churn, OF(churn_fields) DETAIL),

@@ -3,7 +3,10 @@
 
 #include "base/units.h"
 #include "report/view/estimate.h"
+#include "report/view/histograms.h"
 #include "report/view/sections.h"
+
+#define FEW_HANDOFFS 5
 
 static void say_peak(struct page *page, const struct heap *heap)
 {
@@ -179,18 +182,29 @@ static void say_slack(struct page *page, const struct heap *heap)
 		page_phrase(page, "malloc of %s", heap->allocator);
 }
 
-static void say_ages(struct page *page, const struct rows *ages)
+static void say_handoffs(struct page *page, const struct heap *heap)
 {
-	for (size_t i = 0; i < ages->nr; i++) {
-		const struct heap_age *age = ages->at[i];
-		struct units_text part = units_percent(age->share);
+	static const struct column columns[] = {
+		{ "frees", COLUMN_NUMBER, false },
+		{ "share", COLUMN_NUMBER, false },
+		{ "freed_bytes", COLUMN_NUMBER, false },
+		{ "from", COLUMN_WORD, false },
+		{ "to", COLUMN_WORD, false },
+		{ 0 },
+	};
+	const struct rows *rows = &heap->handoffs.rows;
+	size_t nr = page_limit(page, rows->nr, FEW_HANDOFFS);
 
-		if (age->below_s.absent)
-			page_phrase(page, "longer %s", part.text);
-		else
-			page_phrase(page, "< %s %s", units_seconds(age->below_s.value).text,
-				    part.text);
-	}
+	if (!heap->handoffs.frees)
+		return;
+	page_label(page, "CROSS");
+	page_phrase(page, "%s of %s frees (%s) by another thread than allocated the block",
+		    units_count(heap->handoffs.frees).text, units_count(heap->frees).text,
+		    units_percent((double)heap->handoffs.frees / (double)heap->frees).text);
+	page_phrase(page, "%s", units_size(heap->handoffs.freed_bytes).text);
+	page_end(page);
+	page_table(page, rows, &handoff_fields, columns, nr);
+	section_more(page, rows, nr);
 }
 
 void section_heap_classes(struct page *page, const struct heap *heap)
@@ -209,11 +223,12 @@ void section_heap_classes(struct page *page, const struct heap *heap)
 		return;
 	if (heap->lifetimes.nr) {
 		page_label(page, "LIVED");
-		say_ages(page, &heap->lifetimes);
+		histograms_ages(page, "", &heap->lifetimes);
 		page_end(page);
 	}
 	page_label(page, "SIZES");
 	say_slack(page, heap);
 	page_end(page);
 	page_table(page, &heap->sizes, &size_fields, columns, heap->sizes.nr);
+	say_handoffs(page, heap);
 }

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "report/view/estimate.h"
+#include "report/view/histograms.h"
 #include "report/view/names.h"
 
 #define INDENT 4
@@ -117,6 +118,30 @@ static void say_bytes(struct page *page, uint64_t bytes, uint64_t blocks,
 	free(number);
 }
 
+/* A line with details of a site; one class says no more than the sums do. */
+static void say_histogram(struct page *page, const char *before, const struct rows *classes,
+			  void (*say)(struct page *page, const char *before,
+				      const struct rows *classes))
+{
+	if (classes->nr < 2)
+		return;
+	page_begin(page);
+	page->indent = INDENT;
+	page_tinted(page, TINT_NONE, "    ");
+	say(page, before, classes);
+	page_end(page);
+}
+
+static void say_further(struct page *page, const struct heap_site *site)
+{
+	if (site->at_peak_slack_bytes.value > 0)
+		page_phrase(page, "slack %s",
+			    units_size((uint64_t)site->at_peak_slack_bytes.value).text);
+	if (site->cross_thread_frees)
+		page_phrase(page, "%s freed by other threads",
+			    units_percent(site->cross_thread_share).text);
+}
+
 void stacks_at_peak(struct page *page, const struct rows *sites, size_t nr)
 {
 	for (size_t i = 0; i < nr && i < sites->nr; i++) {
@@ -127,7 +152,10 @@ void stacks_at_peak(struct page *page, const struct rows *sites, size_t nr)
 			  &site->error.at_peak_bytes, "at peak");
 		say_use(page, site);
 		say_lifetime(page, site);
+		say_further(page, site);
 		page_end(page);
+		say_histogram(page, "sizes up to ", &site->sizes, histograms_sizes);
+		say_histogram(page, "lived ", &site->lifetimes, histograms_ages);
 		print_stack(page, &site->frames);
 	}
 }
