@@ -63,18 +63,37 @@ static inline uint64_t trie_hash(uint64_t parent_hash, uint64_t address)
 /* Not in the first place where it may be. */
 uint32_t trie_find_elsewhere(struct trie *trie, uint64_t hash, uint32_t parent, uint64_t address);
 
+/* Where to look first: for as long as the process lives, but it is not always the newest. */
+struct trie_view {
+	struct trie_entry *entry;
+	unsigned int shift;
+};
+
+static inline struct trie_view trie_view(struct trie *trie)
+{
+	struct trie_index *index = atomic_load_explicit(&trie->index, memory_order_acquire);
+
+	return (struct trie_view){ index->entry, 64 - index->log2 };
+}
+
+/* 0 if there is no such node there: then it may be elsewhere. */
+static inline uint32_t trie_look(struct trie_view view, uint64_t hash, uint32_t parent,
+				 uint64_t address)
+{
+	struct trie_entry *entry = &view.entry[hash >> view.shift];
+	uint64_t there = atomic_load_explicit(&entry->address, memory_order_relaxed);
+	uint64_t value = atomic_load_explicit(&entry->value, memory_order_acquire);
+
+	return there == address && value >> 32 == parent ? (uint32_t)value : 0;
+}
+
 /* 0 if there is no such node. */
 static inline uint32_t trie_find(struct trie *trie, uint64_t hash, uint32_t parent,
 				 uint64_t address)
 {
-	struct trie_index *index = atomic_load_explicit(&trie->index, memory_order_acquire);
-	struct trie_entry *entry = &index->entry[hash >> (64 - index->log2)];
-	uint64_t there = atomic_load_explicit(&entry->address, memory_order_relaxed);
-	uint64_t value = atomic_load_explicit(&entry->value, memory_order_acquire);
+	uint32_t id = trie_look(trie_view(trie), hash, parent, address);
 
-	if (__builtin_expect(there == address && value && value >> 32 == parent, 1))
-		return (uint32_t)value;
-	return trie_find_elsewhere(trie, hash, parent, address);
+	return __builtin_expect(id != 0, 1) ? id : trie_find_elsewhere(trie, hash, parent, address);
 }
 
 /* Returns the new node, or one that somebody else just made; 0 if there is no room. */

@@ -18,44 +18,73 @@ void walk_init(struct walk *walk, struct modules *modules, struct trie *trie, ui
 
 /* --- rules ------------------------------------------------------------------------------------*/
 
-static unwind_rule rule_from_cfi(struct walk *walk, const struct unwind_frame *frame)
+static unwind_rule rule_from_cfi(const struct walk *walk, const struct unwind_frame *frame)
 {
-	struct unwind_cache cache = { walk->cache, WALK_CACHE_BITS };
-	uint64_t pc = unwind_lookup_pc(frame);
 	struct unwind_row row;
 
-	modules_row(walk->modules, pc, &row);
-	row.rule = unwind_rule_or_chain(row.rule);
-	unwind_cache_add_at(&cache, frame->pc, pc, &row);
-	return row.rule;
+	modules_row(walk->modules, unwind_lookup_pc(frame), &row);
+	return unwind_rule_or_chain(row.rule);
 }
 
-static inline bool known_rule(struct walk *walk, const struct unwind_frame *frame,
-			      unwind_rule *rule)
+/* Return addresses are close to each other, but not evenly spread. */
+static inline uint32_t exit_at(uint64_t pc)
 {
-	struct unwind_cache cache = { walk->cache, WALK_CACHE_BITS };
-
-	return unwind_cache_find_at(&cache, frame->pc, unwind_lookup_pc(frame), rule);
+	return (uint32_t)(pc ^ pc >> WALK_EXIT_BITS) & ((1U << WALK_EXIT_BITS) - 1);
 }
 
-unwind_rule walk_rule(struct walk *walk, const struct unwind_frame *frame)
+static inline bool is_known(const struct walk_exit *exit, const struct unwind_frame *frame)
 {
-	unwind_rule rule;
-
-	return known_rule(walk, frame, &rule) ? rule : rule_from_cfi(walk, frame);
+	return exit->pc == frame->pc && !frame->exact;
 }
 
-static void forget_if_changed(struct walk *walk)
+unwind_rule walk_rule(const struct walk *walk, const struct unwind_frame *frame)
 {
-	struct unwind_cache cache = { walk->cache, WALK_CACHE_BITS };
+	const struct walk_exit *exit = &walk->exit[exit_at(frame->pc)];
+
+	return is_known(exit, frame) ? exit->rule : rule_from_cfi(walk, frame);
+}
+
+/* By sp alone, with the frame pointer, if it was saved, within the frame: or 0. */
+static uint32_t distance_of(unwind_rule rule)
+{
+	int64_t words = unwind_rule_distance(rule), slot = unwind_rule_slot(rule);
+
+	if (!ARCH_RETURN_IS_PUSHED || unwind_rule_kind(rule) != UNWIND_RULE_SP || words <= 0 ||
+	    slot > words || slot >= UNWIND_FP_AT_FP)
+		return 0;
+	return ARCH_WORD * (uint32_t)words;
+}
+
+/* Half of one must never be seen, by a signal handler or after it jumped away. */
+static void remember(struct walk *walk, const struct unwind_frame *frame, unwind_rule rule)
+{
+	struct walk_exit *exit = &walk->exit[exit_at(frame->pc)];
+
+	if (frame->exact || is_known(exit, frame))
+		return;
+	exit->pc = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	exit->rule = rule;
+	exit->distance = distance_of(rule);
+	atomic_signal_fence(memory_order_seq_cst);
+	exit->pc = frame->pc;
+}
+
+static __attribute__((noinline)) void forget(struct walk *walk, uint32_t generation)
+{
+	walk->nr = 0;
+	for (uint32_t i = 0; i < 1U << WALK_EXIT_BITS; i++)
+		walk->exit[i].pc = 0;
+	walk->generation = generation;
+}
+
+static inline void forget_if_changed(struct walk *walk)
+{
 	uint32_t generation =
 		atomic_load_explicit(&walk->modules->generation, memory_order_acquire);
 
-	if (walk->generation == generation)
-		return;
-	walk->nr = 0;
-	unwind_cache_clear(&cache);
-	walk->generation = generation;
+	if (__builtin_expect(walk->generation != generation, 0))
+		forget(walk, generation);
 }
 
 /* --- the last walk ----------------------------------------------------------------------------*/
@@ -70,8 +99,7 @@ static inline void set_barrier(struct walk *walk, uint32_t i)
 /* Where the frame's pc is on the stack. */
 static inline uint64_t return_at(const struct walk *walk, uint32_t i)
 {
-	return ARCH_RETURN_IS_PUSHED ? walk->point[i].sp + ARCH_RETURN_AT_CFA
-				     : walk->frame[i].return_at;
+	return ARCH_RETURN_IS_PUSHED ? walk->point[i].sp + ARCH_RETURN_AT_CFA : walk->return_at[i];
 }
 
 /* That the stack can be read there is certain from now on. */
@@ -149,15 +177,22 @@ static inline unsigned int is_there(const struct walk *walk, uint32_t i)
 	return unwind_code(word_at(return_at(walk, i))) == walk->point[i].pc;
 }
 
-/* How many of the first nr frames have their pc where it was. */
+static inline unsigned int four_are_there(const struct walk *walk, uint32_t i)
+{
+	return is_there(walk, i) & is_there(walk, i + 1) & is_there(walk, i + 2) &
+	       is_there(walk, i + 3);
+}
+
+/* How many of the first nr frames have their pc where it was.  The last four are looked at together,
+ * some of them again: how many are left over nobody predicts. */
 static inline uint32_t nr_there(const struct walk *walk, uint32_t nr)
 {
 	uint32_t i = 0;
 
-	for (; i + 4 <= nr; i += 4)
-		if (!(is_there(walk, i) & is_there(walk, i + 1) & is_there(walk, i + 2) &
-		      is_there(walk, i + 3)))
-			break;
+	while (i + 4 <= nr && four_are_there(walk, i))
+		i += 4;
+	if (nr >= 4 && i + 4 > nr && four_are_there(walk, nr - 4))
+		return nr;
 	while (i < nr && is_there(walk, i))
 		i++;
 	return i;
@@ -192,8 +227,7 @@ static inline uint32_t unchanged(struct walk *walk, uint32_t nr)
 
 static inline uint32_t flags_of(const struct unwind_frame *at)
 {
-	return (at->exact ? WALK_EXACT : 0) |
-	       (!ARCH_RETURN_IS_PUSHED && at->sp_lost ? WALK_SP_LOST : 0);
+	return !ARCH_RETURN_IS_PUSHED && at->sp_lost ? WALK_SP_LOST : 0;
 }
 
 static inline uint16_t *place_of_sp(struct walk *walk, uint64_t sp)
@@ -206,8 +240,8 @@ static inline bool matches(const struct walk *walk, uint32_t i, const struct unw
 {
 	const struct walk_frame *old = &walk->frame[i];
 
-	return walk->point[i].sp == at->sp && walk->point[i].pc == at->pc &&
-	       (old->flags & (WALK_EXACT | WALK_SP_LOST)) == flags_of(at) &&
+	return walk->point[i].sp == at->sp && walk->point[i].pc == at->pc && !at->exact &&
+	       (ARCH_RETURN_IS_PUSHED || (old->flags & WALK_SP_LOST) == flags_of(at)) &&
 	       (!(old->flags & WALK_NEEDS_FP) || (old->fp == at->fp && !at->fp_lost));
 }
 
@@ -223,9 +257,14 @@ static uint32_t mark(struct walk *walk, uint64_t *hash, uint32_t parent, uint64_
 	return id ? id : trie_add(walk->trie, *hash, parent, address, module);
 }
 
-static __attribute__((noinline)) uint32_t new_node(struct walk *walk, uint64_t hash,
-						   uint32_t parent, uint64_t address)
+static __attribute__((noinline)) uint32_t other_node(struct walk *walk, uint64_t hash,
+						     uint32_t parent, uint64_t address)
 {
+	uint32_t node = trie_find_elsewhere(walk->trie, hash, parent, address);
+
+	if (node)
+		return node;
+
 	bool exact = address & WIRE_EXACT_PC;
 	const struct module *m =
 		modules_find(walk->modules, (address & ~WIRE_EXACT_PC) - (exact ? 0 : 1));
@@ -234,16 +273,14 @@ static __attribute__((noinline)) uint32_t new_node(struct walk *walk, uint64_t h
 }
 
 /* The node of a frame under that of its caller. */
-static inline uint32_t node_of(struct walk *walk, uint64_t *hash, uint32_t parent, uint64_t pc,
-			       uint32_t flags)
+static inline uint32_t node_of(struct walk *walk, struct trie_view view, uint64_t *hash,
+			       uint32_t parent, uint64_t address)
 {
-	uint64_t address = pc | (flags & WALK_EXACT ? WIRE_EXACT_PC : 0);
-
 	*hash = trie_hash(*hash, address);
 
-	uint32_t node = trie_find(walk->trie, *hash, parent, address);
+	uint32_t node = trie_look(view, *hash, parent, address);
 
-	return __builtin_expect(node != 0, 1) ? node : new_node(walk, *hash, parent, address);
+	return __builtin_expect(node != 0, 1) ? node : other_node(walk, *hash, parent, address);
 }
 
 /* The parent of a root that was reached, or did not want to be. */
@@ -255,33 +292,98 @@ static uint32_t root_node(struct walk *walk, uint64_t *hash, enum unwind_end end
 
 /* --- walking ----------------------------------------------------------------------------------*/
 
-/* What a walk has found.  New frames are stored from the end of the array backwards. */
+/* What a walk has found. */
 struct way {
-	uint32_t first;	     /* of the new frames */
-	uint32_t old;	     /* frames of the last walk that go on being right */
-	enum unwind_end end; /* UNWIND_MORE: those were met */
+	struct walk_found *first; /* of the new frames, the innermost is the last of the array */
+	uint32_t old;		  /* frames of the last walk that go on being right */
+	enum unwind_end end;	  /* UNWIND_MORE: those were met */
 };
 
-static inline void store(struct walk *walk, uint32_t i, const struct unwind_frame *at,
+static inline struct walk_found *end_of_found(struct walk *walk)
+{
+	return &walk->found[WALK_FRAMES];
+}
+
+static inline void store(struct walk *walk, struct walk_found *found, const struct unwind_frame *at,
 			 unwind_rule rule, uint32_t flags)
 {
-	walk->point[i].sp = at->sp;
-	walk->point[i].pc = at->pc;
-	walk->frame[i].fp = at->fp;
-	walk->frame[i].rule = rule;
-	walk->frame[i].flags = flags;
+	*found = (struct walk_found){ at->sp, at->pc, at->fp, rule, flags };
 	if (!ARCH_RETURN_IS_PUSHED)
-		walk->frame[i].return_at = at->pc_at;
+		walk->found_at[found - walk->found] = at->pc_at;
+}
+
+/* From sp on so many bytes can be read, without further tests; *flags: WALK_PLAIN if they stay. */
+static inline uint64_t room_above(const struct walk *walk, uint64_t sp, uint32_t *flags)
+{
+	const struct stack *stack = &walk->stack;
+
+	*flags = stays(walk, sp) ? WALK_PLAIN : 0;
+	if (!ARCH_RETURN_IS_PUSHED || sp % ARCH_WORD)
+		return 0;
+	if (*flags)
+		return stack->high - sp;
+	return sp - stack->other_low < stack->other_high - stack->other_low ? stack->other_high - sp
+									    : 0;
+}
+
+/*
+ * Goes up as long as sp alone leads to the caller: what unwind_step() does there, checks included,
+ * and little else, since all but a few frames are gone through here.  Stops in front of one that
+ * looks like frame *place of the last walk; otherwise *place is no frame.  Returns the last frame
+ * stored.
+ */
+static inline __attribute__((always_inline)) struct walk_found *climb(struct walk *walk,
+								      struct unwind_frame *at,
+								      struct walk_found *found,
+								      uint32_t old, uint32_t *place)
+{
+	uint64_t sp = at->sp, pc = at->pc, fp = at->fp;
+	uint32_t flags, is_lost = at->fp_lost;
+	uint64_t room = room_above(walk, sp, &flags);
+
+	while (found != walk->found) {
+		const struct walk_exit *exit = &walk->exit[exit_at(pc)];
+		uint64_t distance = exit->distance;
+		unwind_rule rule = exit->rule;
+
+		*place = *place_of_sp(walk, sp);
+		if (*place < old && walk->point[*place].sp == sp && walk->point[*place].pc == pc)
+			break;
+		*place = WALK_FRAMES;
+		if (__builtin_expect(exit->pc != pc || distance - ARCH_WORD >= room, 0))
+			break;
+
+		uint64_t caller_pc = word_at(sp + distance + (uint64_t)ARCH_RETURN_AT_CFA);
+
+		if (__builtin_expect(!caller_pc, 0))
+			break;
+		*--found = (struct walk_found){ sp, pc, fp, rule, flags };
+		if (unwind_rule_slot(rule)) {
+			fp = word_at(sp + distance - ARCH_WORD * (uint64_t)unwind_rule_slot(rule));
+			is_lost = 0;
+		}
+		sp += distance;
+		pc = caller_pc;
+		room -= distance;
+	}
+	at->sp = sp;
+	at->pc = pc;
+	at->fp = fp;
+	at->fp_lost = is_lost;
+	return found;
 }
 
 /* Whatever is not known from the walks before, or seldom. */
-static __attribute__((noinline)) enum unwind_end step_rare(struct walk *walk, uint32_t i,
-							   struct unwind_frame *at)
+static __attribute__((noinline)) enum unwind_end
+step_rare(struct walk *walk, struct walk_found *found, struct unwind_frame *at)
 {
 	unwind_rule rule = walk_rule(walk, at);
 	enum unwind_end end;
 
-	store(walk, i, at, rule, flags_of(at));
+	remember(walk, at, rule);
+	store(walk, found, at, rule, flags_of(at));
+	if (at->exact)
+		found->pc |= WIRE_EXACT_PC;
 	end = unwind_step(at, rule, stack_read, &walk->stack);
 	if (!end && unwind_rule_kind(rule) == UNWIND_RULE_SIGNAL)
 		stack_continue(&walk->stack, at->sp);
@@ -289,26 +391,26 @@ static __attribute__((noinline)) enum unwind_end step_rare(struct walk *walk, ui
 }
 
 /* Stores the frame and steps to its caller; one whose address nobody takes stays in registers. */
-static inline __attribute__((always_inline)) enum unwind_end step(struct walk *walk, uint32_t i,
-								  struct unwind_frame *at)
+static inline __attribute__((always_inline)) enum unwind_end
+step(struct walk *walk, struct walk_found *found, struct unwind_frame *at)
 {
-	unwind_rule rule;
+	const struct walk_exit *exit = &walk->exit[exit_at(at->pc)];
+	unwind_rule rule = exit->rule;
 
-	if (__builtin_expect(known_rule(walk, at, &rule), 1) && !flags_of(at)) {
-		if (__builtin_expect(unwind_rule_kind(rule) == UNWIND_RULE_SP &&
-					     (ARCH_RETURN_IS_PUSHED || is_checkable(rule)),
-				     1)) {
-			store(walk, i, at, rule, WALK_PLAIN);
+	if (is_known(exit, at) && !flags_of(at)) {
+		if (unwind_rule_kind(rule) == UNWIND_RULE_FP) {
+			store(walk, found, at, rule, 0);
 			return unwind_step(at, rule, stack_read, &walk->stack);
 		}
-		if (unwind_rule_kind(rule) == UNWIND_RULE_FP) {
-			store(walk, i, at, rule, 0);
+		if (!ARCH_RETURN_IS_PUSHED && unwind_rule_kind(rule) == UNWIND_RULE_SP &&
+		    is_checkable(rule)) {
+			store(walk, found, at, rule, WALK_PLAIN);
 			return unwind_step(at, rule, stack_read, &walk->stack);
 		}
 	}
 
 	struct unwind_frame copy = *at;
-	enum unwind_end end = step_rare(walk, i, &copy);
+	enum unwind_end end = step_rare(walk, found, &copy);
 
 	*at = copy;
 	return end;
@@ -317,61 +419,62 @@ static inline __attribute__((always_inline)) enum unwind_end step(struct walk *w
 /* Goes up until the end, a frame of the last walk that is still right, or no more room. */
 static inline struct way go(struct walk *walk, struct unwind_frame at)
 {
-	struct way way = { WALK_FRAMES, walk->nr, UNWIND_MORE };
+	struct way way = { end_of_found(walk), walk->nr, UNWIND_MORE };
 	bool checked = false;
+	uint32_t place = WALK_FRAMES;
 
 	walk->nr = 0;
 	atomic_signal_fence(memory_order_acq_rel);
-	while (way.first) {
-		uint32_t place = *place_of_sp(walk, at.sp);
-
-		if (way.first == way.old)
-			way.old = 0;
+	while (!way.end) {
+		if (!at.exact && !flags_of(&at))
+			way.first = climb(walk, &at, way.first, way.old, &place);
+		else
+			place = *place_of_sp(walk, at.sp);
+		if (way.first == walk->found)
+			return way;
 		if (place < way.old && matches(walk, place, &at)) {
 			uint32_t nr = checked ? place + 1 : unchanged(walk, place + 1);
 
 			way.old = nr;
 			if (nr == place + 1)
-				break;
+				return way;
 			checked = true;
+			continue;
 		}
 		way.end = step(walk, --way.first, &at);
-		if (way.end) {
-			way.old = 0;
-			break;
-		}
 	}
+	way.old = 0;
 	return way;
 }
 
 /* --- keeping a walk ---------------------------------------------------------------------------*/
 
 /* Of most frames there is nothing to say but that their caller is where it was. */
-static inline bool is_plain(uint32_t flags, uint32_t caller_flags)
+static inline bool is_plain(const struct walk *walk, uint32_t i, uint32_t flags,
+			    uint32_t caller_flags)
 {
-	return flags == WALK_PLAIN && !(caller_flags & WALK_NEEDS_FP);
+	return flags == WALK_PLAIN && !(caller_flags & WALK_NEEDS_FP) &&
+	       (ARCH_RETURN_IS_PUSHED || (i && stays(walk, return_at(walk, i - 1))));
 }
 
 /*
- * Gives a new frame its place.  Word by word: as these were just stored one by one, they cannot be
- * loaded in pairs at once.
+ * Gives a new frame its place; returns its flags.  Word by word: as these were just stored one by
+ * one, they cannot be loaded in pairs at once.
  */
-static inline void place(struct walk *walk, uint32_t i, uint32_t from, uint32_t caller_flags)
+static inline uint32_t place(struct walk *walk, uint32_t i, const struct walk_found *found,
+			     uint32_t caller_flags)
 {
 	struct walk_frame *frame = &walk->frame[i];
-	const struct walk_frame *found = &walk->frame[from];
 
-	walk->point[i].sp = walk->point[from].sp;
-	walk->point[i].pc = walk->point[from].pc;
+	walk->point[i].sp = found->sp;
+	walk->point[i].pc = found->pc;
 	frame->flags = found->flags;
 	if (!ARCH_RETURN_IS_PUSHED)
-		frame->return_at = found->return_at;
-	*place_of_sp(walk, walk->point[i].sp) = (uint16_t)i;
-	if (__builtin_expect(i && is_plain(found->flags, caller_flags) &&
-				     stays(walk, return_at(walk, i - 1)),
-			     1)) {
+		walk->return_at[i] = walk->found_at[found - walk->found];
+	*place_of_sp(walk, found->sp) = (uint16_t)i;
+	if (__builtin_expect(is_plain(walk, i, found->flags, caller_flags), 1)) {
 		frame->nr_fps = frame[-1].nr_fps;
-		return;
+		return WALK_PLAIN;
 	}
 	frame->fp = found->fp;
 	frame->rule = found->rule;
@@ -379,12 +482,14 @@ static inline void place(struct walk *walk, uint32_t i, uint32_t from, uint32_t 
 		set_way_out(walk, i);
 	else
 		set_no_way_out(walk);
+	return frame->flags;
 }
 
 /* Puts the new frames behind those that were met and gives all of them nodes. */
 static inline uint32_t settle(struct walk *walk, struct way way)
 {
-	uint32_t nr = way.old + WALK_FRAMES - way.first, node, flags = 0;
+	struct trie_view view = trie_view(walk->trie);
+	uint32_t node, flags = 0, i = way.old;
 	uint64_t hash;
 
 	if (way.old) {
@@ -395,18 +500,24 @@ static inline uint32_t settle(struct walk *walk, struct way way)
 		node = root_node(walk, &hash, way.end);
 	}
 	walk->nr_checkable = WALK_FRAMES;
-	for (uint32_t i = way.old, from = way.first; i < nr; i++, from++) {
-		place(walk, i, from, flags);
-		flags = walk->frame[i].flags;
-		node = node_of(walk, &hash, node, walk->point[i].pc, flags);
+	for (const struct walk_found *found = way.first; found != end_of_found(walk);
+	     found++, i++) {
+		flags = place(walk, i, found, flags);
+		node = node_of(walk, view, &hash, node, found->pc);
 		if (!node)
 			return WIRE_STACK_OTHER;
 		walk->frame[i].node = node;
 		walk->frame[i].hash = hash;
 	}
 	atomic_signal_fence(memory_order_release);
-	walk->nr = nr;
+	walk->nr = i;
 	return node;
+}
+
+/* More frames than room: those of the last walk and the new ones, whose end was not found. */
+static inline bool is_deep(struct walk *walk, struct way way)
+{
+	return (!way.old && !way.end) || (size_t)(way.first - walk->found) < way.old;
 }
 
 /*
@@ -425,7 +536,7 @@ static __attribute__((noinline)) uint32_t walk_deep(struct walk *walk, struct un
 	uint64_t hash;
 
 	while (!end && nr < MOST_FRAMES) {
-		end = step_rare(walk, place_of(nr++), at);
+		end = step_rare(walk, &walk->found[place_of(nr++)], at);
 	}
 
 	node = root_node(walk, &hash, end ? end : UNWIND_END_TOO_DEEP);
@@ -433,8 +544,8 @@ static __attribute__((noinline)) uint32_t walk_deep(struct walk *walk, struct un
 		if (n == HALF - 1 && nr > WALK_FRAMES)
 			node = mark(walk, &hash, node, nr - WALK_FRAMES, WIRE_MODULE_ELIDED);
 		if (n < HALF || nr - n <= HALF)
-			node = node_of(walk, &hash, node, walk->point[place_of(n)].pc,
-				       walk->frame[place_of(n)].flags);
+			node = node_of(walk, trie_view(walk->trie), &hash, node,
+				       walk->found[place_of(n)].pc);
 	}
 	return node;
 }
@@ -451,5 +562,5 @@ uint32_t walk_stack(struct walk *walk, uint64_t pc, uint64_t sp, uint64_t fp)
 
 	struct way way = go(walk, start);
 
-	return way.first > way.old ? settle(walk, way) : walk_deep(walk, &start);
+	return is_deep(walk, way) ? walk_deep(walk, &start) : settle(walk, way);
 }

@@ -23,33 +23,49 @@
 #include "shim/modules.h"
 #include "shim/stack.h"
 #include "shim/trie.h"
-#include "unwind/cache.h"
 #include "unwind/step.h"
 
 #define WALK_FRAMES 16384 /* deeper stacks lose their middle */
-#define WALK_CACHE_BITS 11
+#define WALK_EXIT_BITS 11
 #define WALK_PLACE_BITS 10
 
 /* What tells frames apart: dense, since all of them are looked at in each walk. */
 struct walk_point {
-	uint64_t sp, pc;
+	uint64_t sp;
+	uint64_t pc; /* with WIRE_EXACT_PC where it was interrupted: then it is in no slot */
 };
 
 struct walk_frame {
-	uint64_t fp;	    /* not of those that are PLAIN, nor rule */
-	uint64_t return_at; /* where its pc is on the stack, if that is not below sp */
-	uint64_t hash;	    /* of the stack from here on, for the trie */
+	uint64_t hash; /* of the stack from here on, for the trie */
 	uint32_t node;
 	uint32_t nr_fps;  /* saved frame pointers that have to be there for it to be found again */
-	unwind_rule rule; /* to its caller */
 	uint32_t flags;	  /* WALK_ */
+	unwind_rule rule; /* to its caller; not of those that are PLAIN, nor fp */
+	uint64_t fp;
 };
 
 enum {
 	WALK_NEEDS_FP = 1, /* what is further out depends on fp here */
-	WALK_EXACT = 2,	   /* interrupted here: pc is in no slot */
-	WALK_SP_LOST = 4,  /* sp is not that of the frame, but further up */
-	WALK_PLAIN = 8,	   /* to the caller by sp alone: nothing else is known of most frames */
+	WALK_SP_LOST = 2,  /* sp is not that of the frame, but further up */
+	WALK_PLAIN = 4,	   /* to the caller, on the same stack, by sp alone: so it is with most */
+};
+
+/*
+ * How the function around a return address is left.  By the address itself, and with the distance
+ * in bytes: all steps of a walk wait for each other, and the next one for these two words.
+ */
+struct walk_exit {
+	uint64_t pc;	   /* 0: free */
+	uint32_t distance; /* from sp to the caller's; 0: it takes more than that */
+	unwind_rule rule;
+};
+
+/* A frame on its way into the arrays, whose number is known when all are found. */
+struct walk_found {
+	uint64_t sp, pc; /* as those of walk_point */
+	uint64_t fp;
+	unwind_rule rule;
+	uint32_t flags;
 };
 
 /* A frame pointer that a walk has read. */
@@ -64,11 +80,14 @@ struct walk {
 	struct stack stack;
 	uint32_t nr;	       /* frames of the last walk */
 	uint32_t nr_checkable; /* of them: the way out of the next one cannot be checked */
-	uint16_t place[1 << WALK_PLACE_BITS]; /* by sp: which frame it may be of */
-	struct unwind_cache_entry cache[1 << WALK_CACHE_BITS];
+	uint16_t place[1 << WALK_PLACE_BITS];	    /* by sp: which frame it may be of */
+	struct walk_exit exit[1 << WALK_EXIT_BITS]; /* by pc */
 	struct walk_point point[WALK_FRAMES];
 	struct walk_frame frame[WALK_FRAMES];
-	struct walk_fp fp[WALK_FRAMES]; /* of those frames that have one, in their order */
+	struct walk_fp fp[WALK_FRAMES];	      /* of those frames that have one, in their order */
+	struct walk_found found[WALK_FRAMES]; /* from the end backwards */
+	/* Where pc is on the stack, where that is not below sp. */
+	uint64_t return_at[WALK_FRAMES], found_at[WALK_FRAMES];
 };
 
 void walk_init(struct walk *walk, struct modules *modules, struct trie *trie, uint64_t top);
@@ -76,7 +95,8 @@ void walk_init(struct walk *walk, struct modules *modules, struct trie *trie, ui
 /* The node of the innermost frame; WIRE_STACK_OTHER if the trie is full. */
 uint32_t walk_stack(struct walk *walk, uint64_t pc, uint64_t sp, uint64_t fp);
 
-/* The rule to leave the function around pc. */
-unwind_rule walk_rule(struct walk *walk, const struct unwind_frame *frame);
+/* The rule to leave the function around pc.  Changes nothing: a signal handler may ask a walk that it
+ * interrupted. */
+unwind_rule walk_rule(const struct walk *walk, const struct unwind_frame *frame);
 
 #endif
