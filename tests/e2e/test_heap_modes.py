@@ -86,6 +86,33 @@ def test_sites_of_a_sample_are_as_the_program_counted(heap_in, programs, tmp_pat
     assert abs(heap["peak_bytes"] - total["at_peak_bytes"]) < 10 * heap["peak_bytes_error"] + 100000
 
 
+@pytest.mark.parametrize("mean", [1024, 8192])
+def test_what_a_sample_says_is_live_is_what_the_program_has(heap_in, programs, tmp_path, mean):
+    """Within 6.3 standard errors, of which the truth says what they are at most: a block of s bytes adds
+    s * mean to the variance or less.  And 14 points more, as there are few (Bernstein: chance fails this
+    once in 10^8 times)."""
+    truth_file = tmp_path / "truth.json"
+    heap = heap_in(f"sample={mean}", programs / "heap_sites", truth_file, 40000).report()["heap"]
+    truth = json.loads(truth_file.read_text())
+
+    def close(estimate, real):
+        return abs(estimate - real) <= 6.3 * (real * mean) ** 0.5 + 14 * mean
+
+    for name, counted in truth.items():
+        if name == "total":
+            continue
+        of_name = [site for site in heap["sites"] if site["stack"][-2] == name]
+        live = sum(site["live_bytes"] for site in of_name)
+        error = sum(site["live_bytes_error"] ** 2 for site in of_name) ** 0.5
+        assert close(live, counted["live_bytes"]), name
+        assert abs(live - counted["live_bytes"]) <= 6.3 * error + 14 * mean, name
+        assert error ** 2 <= 1.01 * (live + mean) * mean, name
+    total = truth["total"]
+    sites = heap["sites"]
+    assert abs(heap["live_bytes"] - sum(site["live_bytes"] for site in sites)) <= len(sites), "each is rounded"
+    assert total["live_bytes"] > 1000000 and close(heap["live_bytes"], total["live_bytes"])
+
+
 def test_every_image_of_a_tree_has_a_sample_of_its_own(heap_in, programs, tmp_path):
     """A child that executes it, and its parent that executes it when the child has ended."""
     program = programs / "heap_sites"
