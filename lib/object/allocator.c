@@ -66,17 +66,48 @@ static bool find_in(struct allocator *allocator, Elf *elf, const struct elf_sect
 	return false;
 }
 
-bool allocator_find(struct allocator *allocator, int fd)
+static bool exports_malloc(Elf *elf, const struct elf_section *table)
+{
+	Elf_Data *data = elf_getdata(table->scn, NULL);
+	size_t nr = data && table->shdr.sh_entsize ? data->d_size / table->shdr.sh_entsize : 0;
+	GElf_Sym symbol;
+
+	for (size_t i = 0; i < nr && gelf_getsym(data, (int)i, &symbol); i++) {
+		const char *name = symbol.st_shndx != SHN_UNDEF
+					   ? elf_strptr(elf, table->shdr.sh_link, symbol.st_name)
+					   : NULL;
+
+		if (name && !strcmp(name, "malloc"))
+			return true;
+	}
+	return false;
+}
+
+static bool find(struct allocator *allocator, int fd, bool in_library)
 {
 	struct elf_section section = { 0 };
+	bool found = false, is_malloc = false;
 	Elf *elf;
-	bool found = false;
 
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL); /* not _MMAP: the file may be cut */
-	while (!found && elf && elf_section_next(elf, &section))
-		if (section.shdr.sh_type == SHT_SYMTAB || section.shdr.sh_type == SHT_DYNSYM)
-			found = find_in(allocator, elf, &section);
+	while (!is_malloc && elf && elf_section_next(elf, &section)) {
+		bool is_dynamic = section.shdr.sh_type == SHT_DYNSYM;
+
+		if (is_dynamic || section.shdr.sh_type == SHT_SYMTAB)
+			found = found || find_in(allocator, elf, &section);
+		is_malloc = in_library && is_dynamic && exports_malloc(elf, &section);
+	}
 	elf_end(elf);
-	return found;
+	return found && !is_malloc;
+}
+
+bool allocator_find(struct allocator *allocator, int fd)
+{
+	return find(allocator, fd, false);
+}
+
+bool allocator_find_in_library(struct allocator *allocator, int fd)
+{
+	return find(allocator, fd, true);
 }

@@ -77,7 +77,8 @@ struct seen_files {
 };
 
 /* Each file once: a build executes the same few thousands of times. */
-static const struct allocator *allocator_of(struct seen_files *files, const char *path)
+static const struct allocator *allocator_of(struct seen_files *files, const char *path,
+					    bool (*find)(struct allocator *allocator, int fd))
 {
 	struct seen_file *file;
 	int fd;
@@ -88,29 +89,59 @@ static const struct allocator *allocator_of(struct seen_files *files, const char
 	file = vec_add(files);
 	file->path = path;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	file->has_allocator = fd >= 0 && allocator_find(&file->allocator, fd);
+	file->has_allocator = fd >= 0 && find(&file->allocator, fd);
 	if (fd >= 0)
 		close(fd);
 	return file->has_allocator ? &file->allocator : NULL;
 }
 
 /* Whether or not others of its blocks are malloc's. */
-static void tell_allocator(struct images *images, struct seen_files *files,
-			   const struct process_image *image)
+static void tell_allocator(struct images *images, const char *name,
+			   const struct allocator *allocator)
+{
+	char *detail =
+		xasprintf("%s: has %s in it (%s), whose blocks are not seen: link it as a shared "
+			  "library in the place of malloc, or build with the malloc of libc",
+			  name, allocator->name, allocator->symbol);
+
+	aggregate_quality(images->aggregate, PROFILE_UNTRACKED, detail, 1);
+	free(detail);
+}
+
+static void tell_allocator_of_image(struct images *images, struct seen_files *files,
+				    const struct process_image *image)
 {
 	const struct allocator *allocator =
 		image->row.executable && (image->row.executed || image->row.id == 0)
-			? allocator_of(files, image->row.executable)
+			? allocator_of(files, image->row.executable, allocator_find)
 			: NULL;
-	char *detail;
 
-	if (!allocator)
-		return;
-	detail = xasprintf("%s: has %s in it (%s), whose blocks are not seen: link it as a shared "
-			   "library in the place of malloc, or build with the malloc of libc",
-			   process_image_name(image), allocator->name, allocator->symbol);
-	aggregate_quality(images->aggregate, PROFILE_UNTRACKED, detail, 1);
-	free(detail);
+	if (allocator)
+		tell_allocator(images, process_image_name(image), allocator);
+}
+
+static bool was_seen(const struct seen_files *files, const char *path)
+{
+	vec_each(files, seen) if (!strcmp(seen->path, path)) return true;
+	return false;
+}
+
+/* Of the libraries, those that code was seen in. */
+static void tell_allocators_of_libraries(struct images *images, struct seen_files *files)
+{
+	uint32_t nr = aggregate_nr_modules(images->aggregate);
+
+	for (uint32_t id = 0; id < nr; id++) {
+		struct profile_module module = aggregate_module_at(images->aggregate, id);
+		const char *path = module.open_path ?: module.path;
+		const struct allocator *allocator;
+
+		if (module.kind != PROFILE_MODULE_FILE || !path || was_seen(files, path))
+			continue;
+		allocator = allocator_of(files, path, allocator_find_in_library);
+		if (allocator)
+			tell_allocator(images, module.path, allocator);
+	}
 }
 
 static void tell_unfinished(struct images *images, const struct process_image *image)
@@ -138,12 +169,14 @@ void unaccounted_finish(struct images *images, uint64_t time_ns, bool heap_on)
 		if (!image->row.tracked && heap_on)
 			tell_heap(images, image);
 		if (heap_on)
-			tell_allocator(images, &files, image);
+			tell_allocator_of_image(images, &files, image);
 		if (!image->over && images->has_records && !images->leave_running)
 			tell_unfinished(images, image);
 		if (!image->over && !images->has_records)
 			images_end_locked(images, image, time_ns);
 	}
+	if (heap_on)
+		tell_allocators_of_libraries(images, &files);
 	pthread_mutex_unlock(&images->lock);
 	vec_free(&files);
 }

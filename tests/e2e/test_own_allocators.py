@@ -98,6 +98,37 @@ def test_one_that_a_program_calls_in_a_library_is_named(record, build, need):
     assert any("has mimalloc in it (mi_malloc)" in detail for detail in untracked(report))
 
 
+LIBRARY = """
+#include <stdlib.h>
+void *_rjem_malloc(size_t size);
+void *library_block(size_t size)
+{
+	free(malloc(99));
+	return _rjem_malloc(size);
+}
+"""
+
+
+def test_one_inside_a_library_is_named(record, build, need, tmp_path):
+    """Bundled, as extension modules do, and hidden: only the library's own symbol table tells."""
+    need.tool("objcopy")
+    archive = prefixed(tmp_path, need, "_rjem_")
+    (tmp_path / "part.c").write_text(LIBRARY)
+    library = tmp_path / "libpart.so"
+    subprocess.run(["gcc", "-O1", "-fno-builtin", "-shared", "-fPIC", "-o", library, tmp_path / "part.c", archive,
+                    "-Wl,--exclude-libs,ALL", *LINKED], check=True)
+    report = record(build("library_block", library, f"-Wl,-rpath,{tmp_path}"), options=["--cpu=off"]).report()
+    assert any("libpart.so: has jemalloc in it (_rjem_" in detail for detail in untracked(report))
+
+
+@pytest.mark.parametrize("library", ["libjemalloc.so.2", "libmimalloc.so.2", "libtcmalloc_minimal.so.4"])
+def test_one_in_the_place_of_malloc_is_seen(record, build, need, library):
+    path = need.file(f"/usr/lib/x86_64-linux-gnu/{library}", "the allocator")
+    report = record(build("malloc"), options=["--cpu=off"], env={"LD_PRELOAD": str(path)}).report()
+    assert untracked(report) == [] and report["heap"]["allocations"] >= 2001
+    assert report["heap"]["allocator"].startswith(library.split(".")[0])
+
+
 def test_memory_that_a_program_maps_itself_is_said(record, build):
     profile = record(build("malloc", source=ARENA), options=["--cpu=off"])
     [detail] = untracked(profile.report())

@@ -182,6 +182,26 @@ uint32_t aggregate_module(struct aggregate *aggregate, const struct profile_modu
 	return id;
 }
 
+uint32_t aggregate_nr_modules(struct aggregate *aggregate)
+{
+	uint32_t nr;
+
+	lock(aggregate);
+	nr = (uint32_t)aggregate->places.modules.nr;
+	unlock(aggregate);
+	return nr;
+}
+
+struct profile_module aggregate_module_at(struct aggregate *aggregate, uint32_t id)
+{
+	struct profile_module module;
+
+	lock(aggregate);
+	module = *(const struct profile_module *)rows_at(&aggregate->places.modules, id);
+	unlock(aggregate);
+	return module;
+}
+
 uint32_t aggregate_address(struct aggregate *aggregate, enum profile_address_kind kind,
 			   uint32_t module, uint64_t value)
 {

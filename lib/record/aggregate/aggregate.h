@@ -26,6 +26,9 @@ void aggregate_free(struct aggregate *aggregate);
 /* The id of the module with this kind, path, name and build id; the argument's id is ignored.  A
  * module that is known already keeps its first open_path and reason. */
 uint32_t aggregate_module(struct aggregate *aggregate, const struct profile_module *module);
+/* Ids are below; the texts stay as long as the aggregate. */
+uint32_t aggregate_nr_modules(struct aggregate *aggregate);
+struct profile_module aggregate_module_at(struct aggregate *aggregate, uint32_t id);
 uint32_t aggregate_address(struct aggregate *aggregate, enum profile_address_kind kind,
 			   uint32_t module, uint64_t value);
 /* parent: PROFILE_NONE for the outermost frame. */
