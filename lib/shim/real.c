@@ -187,7 +187,7 @@ struct real real = {
 
 /* --- finding ----------------------------------------------------------------------------------*/
 
-static bool finding;
+static bool finding, found_all;
 
 /* Leaves what is there if there is nothing to be found. */
 static void find(const char *name, void *where)
@@ -250,7 +250,13 @@ void real_find(void)
 	memcpy(&found._dl_find_object, &function, sizeof(function));
 	dlerror(); /* what was not found is not the program's business */
 	real = found;
+	found_all = true;
 	errno = saved_errno;
+}
+
+bool real_is_finding(void)
+{
+	return finding && !found_all;
 }
 
 /* A program that only takes malloc's address has it in its symbol table too, but undefined. */

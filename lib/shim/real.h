@@ -70,6 +70,8 @@ extern struct real real;
 
 /* Finds all of them.  Harmless to call again.  errno stays as it was. */
 void real_find(void);
+/* It is at it, for one of the process_hooks: what allocates now is dlsym(). */
+bool real_is_finding(void);
 
 /* True if the program reaches another malloc than ours: its own. */
 bool real_is_foreign(void);

@@ -278,6 +278,8 @@ bool session_start(void)
 
 	if (is_forked())
 		return start_child();
+	if (real_is_finding())
+		return false;
 	if (atomic_load_explicit(&session.state, memory_order_relaxed) != SESSION_NEW ||
 	    !atomic_compare_exchange_strong(&session.state, &state, SESSION_STARTING)) {
 		count_missed();
