@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/stacks/beyond.h"
+
+#include "base/map.h"
+#include "record/stacks/joint.h"
+
+/* Of frames from the first one on: which functions they are of, and where. */
+static uint64_t hash_callers(struct walk *walk, size_t first)
+{
+	const struct walked_vec *walked = walk->walked;
+	uint64_t hash = 0;
+
+	for (size_t i = first; i < walked->nr; i++) {
+		const struct stack_frame *frame = &walked->at[i].frame;
+		uint64_t function = rules_function(walk->rules, frame->module, frame->address);
+
+		hash = map_hash(hash ^
+				(function ? frame->pc - frame->address + function : frame->pc)) ^
+		       walked->at[i].sp;
+	}
+	return hash;
+}
+
+/* Of the frame at the copy's end, which was the nr-th. */
+static bool has_usual_callers(struct walk *walk, size_t nr)
+{
+	const struct walked *last = &walk->walked->at[nr - 1];
+	uint64_t function = rules_function(walk->rules, last->frame.module, last->frame.address);
+
+	return walk->thread && function && !walk->nr_kept &&
+	       remembered_callers(walk->thread, &(struct remembered_frame){
+							.module = last->frame.module,
+							.function = function,
+							.sp = last->sp,
+							.callers = hash_callers(walk, nr),
+						});
+}
+
+/* Whether what was read is the stack of the sample. */
+static bool is_believed(struct walk *walk, size_t nr)
+{
+	bool is_usual = has_usual_callers(walk, nr);
+
+	return words_held(&walk->words) || is_usual;
+}
+
+/* By the program's memory: false, and back at the copy's end, if that is another stack by now. */
+static bool walk_memory(struct walk *walk)
+{
+	const struct unwind_frame frame = walk->frame;
+	const struct module *end_module = walk->stack->end_module;
+	size_t nr = walk->walked->nr;
+
+	words_open(&walk->words, walk->sample->memory);
+	walk->stack->end = walk_step(walk);
+	if (!walk->stack->end)
+		walk_on(walk);
+	if (unwind_end_is_root(walk->stack->end) && is_believed(walk, nr))
+		return true;
+
+	walk->walked->nr = nr;
+	walk->frame = frame;
+	walk->words.memory = NULL;
+	walk->nr_kept = 0;
+	walk->joined = NULL;
+	walk->stack->origins &= ~(1U << STACK_BY_MEMORY | 1U << STACK_BY_LAST);
+	walk->stack->end_module = end_module;
+	walk->stack->end = UNWIND_END_BAD_READ;
+	return false;
+}
+
+/* How far chain[i] is from being walked[i], where they agree at the end of the walk. */
+static bool align_chain(const struct walk *walk, ptrdiff_t *shift)
+{
+	static const ptrdiff_t shifts[] = { 0, -1, 1 }; /* a chain may skip the leaf's caller */
+	const struct walked_vec *walked = walk->walked;
+	ptrdiff_t last = (ptrdiff_t)walked->nr - 1, nr = (ptrdiff_t)walk->sample->nr_chain;
+
+	for (size_t i = 0; i < ARRAY_SIZE(shifts); i++) {
+		*shift = shifts[i];
+		if (last >= 2 && last + *shift < nr &&
+		    walk->sample->chain[last + *shift] == walked->at[last].frame.pc &&
+		    walk->sample->chain[last + *shift - 1] == walked->at[last - 1].frame.pc)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the frame added last keeps its frame pointer where the kernel looks for it. */
+static bool is_in_chain(const struct walk *walk)
+{
+	return unwind_rule_kind(walk->rule) == UNWIND_RULE_NONE ||
+	       (unwind_rule_kind(walk->rule) == UNWIND_RULE_FP &&
+		unwind_rule_operand(walk->rule) == 2 && unwind_rule_fp(walk->rule) == 2);
+}
+
+/* By the kernel's frame pointers: return addresses without registers. */
+static void walk_chain(struct walk *walk)
+{
+	struct walked_vec *walked = walk->walked;
+	ptrdiff_t shift;
+
+	if (!align_chain(walk, &shift))
+		return;
+	walk->origin = STACK_BY_CHAIN;
+	for (size_t i = walked->nr + (size_t)shift; i < walk->sample->nr_chain && is_in_chain(walk);
+	     i++) {
+		walk->frame = (struct unwind_frame){ .pc = walk->sample->chain[i] };
+		if (walk_add(walk))
+			return;
+	}
+	if (unwind_rule_kind(walk->rule) == UNWIND_RULE_ROOT)
+		walk->stack->end = UNWIND_END_ROOT;
+}
+
+void walk_beyond(struct walk *walk)
+{
+	if (walk->sample->memory && walk_memory(walk))
+		return;
+	if (!joint_find(walk))
+		walk_chain(walk);
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/stacks/walk.h"
+
+#include "arch/arch.h"
+#include "record/stacks/joint.h"
+
+enum {
+	STEPS_MAX = 1 << 14,
+};
+
+/* Callers are often in the same mapping. */
+static const struct mapping *find_mapping(struct walk *walk, uint64_t pc)
+{
+	const struct mapping *last = walk->mapping;
+
+	if (!last || pc < last->start || pc >= last->end)
+		walk->mapping = space_find(walk->space, pc);
+	return walk->mapping;
+}
+
+/* Of where there is CFI, that says where the kernel saved the registers. */
+static bool is_sigreturn(struct walk *walk, const struct stack_frame *frame)
+{
+	return !ARCH_RETURN_IS_PUSHED && frame->module->kind == MODULE_VDSO &&
+	       rules_is_sigreturn(walk->rules, frame->module, frame->address);
+}
+
+/* The numbered ones are in their order, sp behind them. */
+static uint64_t interrupted_register(uint64_t sp, unsigned int reg)
+{
+	return sp + ARCH_WORD * (uint64_t)(ARCH_SIGNAL_SP_WORDS - ARCH_DWARF_SP + (int)reg);
+}
+
+/*
+ * The value that a register of the frame outside `inner` had, given the one it had in `inner`: most
+ * functions leave it alone or have saved it on the stack.
+ */
+static bool restore_register(struct walk *walk, const struct walked *inner, unsigned int reg,
+			     uint64_t *value)
+{
+	if (is_sigreturn(walk, &inner->frame))
+		return words_read(&walk->words, interrupted_register(inner->sp, reg), value);
+
+	struct unwind_place place =
+		rules_register(walk->rules, inner->frame.module, inner->frame.address, reg);
+	uint64_t sp = inner->sp, fp = inner->fp, cfa = inner[1].sp;
+	uint64_t offset = (uint64_t)(int64_t)place.offset;
+
+	switch (place.kind) {
+	case UNWIND_PLACE_SAME:
+		return true;
+	case UNWIND_PLACE_CFA: /* below sp it was popped already */
+		return words_read(&walk->words, cfa + offset, value) || cfa + offset < sp;
+	case UNWIND_PLACE_SP:
+		return words_read(&walk->words, sp + offset, value);
+	case UNWIND_PLACE_FP: /* likewise above the frame */
+		return fp >= cfa || words_read(&walk->words, fp + offset, value);
+	default:
+		return false;
+	}
+}
+
+/* What a register holds in the frame that was added last, from the leaf's on. */
+static bool find_register(struct walk *walk, unsigned int reg, uint64_t *value)
+{
+	const struct walked_vec *walked = walk->walked;
+
+	if (!walk->sample->registers->has_general)
+		return false;
+	*value = walk->sample->registers->general[reg];
+	for (size_t inner = 0; inner + 1 < walked->nr; inner++)
+		if (!restore_register(walk, &walked->at[inner], reg, value))
+			return false;
+	return true;
+}
+
+/* The rule needs a register that is not carried along: that is rare. */
+static enum unwind_end step_by_register(struct walk *walk, unwind_rule rule, bool is_link)
+{
+	uint64_t value;
+
+	walk->stack->unsupported = is_link ? UNWIND_RETURN_ADDRESS : UNWIND_CFA_REGISTER;
+	if ((is_link && !walk->frame.exact) || /* it made a call, which took the register */
+	    !find_register(walk, is_link ? unwind_rule_link(rule) : unwind_rule_small(rule),
+			   &value))
+		return UNWIND_END_UNSUPPORTED;
+	if (is_link)
+		return unwind_step_link(&walk->frame, rule, value, words_read, &walk->words);
+	value += (uint64_t)((int64_t)ARCH_WORD * unwind_rule_offset(rule));
+	return unwind_step_to(&walk->frame, rule, value, words_read, &walk->words);
+}
+
+/* What a sample goes through for each of its frames is one piece of code. */
+#define HOT static inline __attribute__((always_inline))
+
+/* From the frame that was added last to its caller. */
+HOT enum unwind_end step(struct walk *walk)
+{
+	unwind_rule rule = walk->rule;
+
+	walk->origin = walk->words.memory ? STACK_BY_MEMORY : STACK_BY_CFI;
+	switch (unwind_rule_kind(rule)) {
+	case UNWIND_RULE_REGISTER:
+		return step_by_register(walk, rule, false);
+	case UNWIND_RULE_LINK:
+		return step_by_register(walk, rule, true);
+	case UNWIND_RULE_UNSUPPORTED:
+		walk->stack->unsupported = (enum unwind_unsupported)unwind_rule_operand(rule);
+		break;
+	case UNWIND_RULE_NONE:
+		if (!walk->words.memory)
+			walk->origin = STACK_BY_FP;
+		break;
+	default:
+		break;
+	}
+	return unwind_step(&walk->frame, unwind_rule_or_chain(rule), words_read, &walk->words);
+}
+
+/* Whether fp points to the record of the function that runs, not to that of its caller. */
+static bool has_record(struct walk *walk, uint64_t link)
+{
+	uint64_t word;
+
+	return words_read(&walk->words, walk->frame.fp + ARCH_WORD, &word) && word == link;
+}
+
+/*
+ * Where calls leave the return address in a register the vDSO has no CFI.  Its functions call
+ * nothing, so that it is still there; and what signal handlers return to can be told by its code.
+ */
+static unwind_rule rule_of_vdso(struct walk *walk, const struct mapping *mapping,
+				const struct stack_frame *frame)
+{
+	uint64_t address = mapping_address(mapping, frame->pc), link;
+
+	if (rules_is_sigreturn(walk->rules, mapping->module, address))
+		return unwind_rule_make(UNWIND_RULE_SIGNAL, ARCH_SIGNAL_SP_WORDS, UNWIND_FP_SAME);
+	if (!walk->frame.exact || !find_register(walk, ARCH_DWARF_RETURN, &link) ||
+	    has_record(walk, link))
+		return unwind_rule_make(UNWIND_RULE_NONE, 0, UNWIND_FP_SAME);
+	return unwind_rule_make(UNWIND_RULE_LINK, 0, UNWIND_FP_SAME);
+}
+
+/*
+ * The rule for the frame, whose address is corrected for the trampoline of a signal handler: nobody
+ * called it, and while it is in its system call, pc is behind its last instruction.
+ */
+HOT unwind_rule find_rule(struct walk *walk, const struct mapping *mapping,
+			  struct stack_frame *frame)
+{
+	struct rules *rules = walk->rules;
+	unwind_rule rule = rules_at(rules, mapping->module, frame->address);
+
+	if (!ARCH_RETURN_IS_PUSHED && unwind_rule_kind(rule) == UNWIND_RULE_NONE &&
+	    mapping->module->kind == MODULE_VDSO)
+		rule = rule_of_vdso(walk, mapping, frame);
+	if (unwind_rule_kind(rule) == UNWIND_RULE_SIGNAL) {
+		frame->address = mapping_address(mapping, frame->pc);
+	} else if (unwind_rule_kind(rule) == UNWIND_RULE_NONE && walk->frame.exact) {
+		unwind_rule before = rules_at(rules, mapping->module, frame->address - 1);
+
+		if (unwind_rule_kind(before) == UNWIND_RULE_SIGNAL) {
+			frame->address--;
+			return before;
+		}
+	}
+	return rule;
+}
+
+HOT struct stack_frame *add_frame(struct walk *walk, const struct mapping *mapping, uint64_t lookup)
+{
+	struct walked_vec *walked = walk->walked;
+
+	vec_push(walked,
+		 (struct walked){
+			 .frame = { .module = mapping ? mapping->module : NULL,
+				    .address = mapping ? mapping_address(mapping, lookup) : lookup,
+				    .pc = walk->frame.pc,
+				    .origin = walk->origin },
+			 .sp = walk->frame.sp,
+			 .fp = walk->frame.fp,
+		 });
+	walk->stack->origins |= 1U << walk->origin;
+	return &vec_last(walked)->frame;
+}
+
+HOT enum unwind_end add(struct walk *walk)
+{
+	uint64_t lookup = unwind_lookup_pc(&walk->frame);
+	const struct mapping *mapping = find_mapping(walk, lookup);
+	struct stack_frame *added;
+
+	if (!mapping && walk->walked->nr)
+		return UNWIND_END_NO_MODULE;
+	added = add_frame(walk, mapping, lookup);
+	if (!mapping)
+		return UNWIND_END_NO_MODULE;
+	walk->stack->end_module = mapping->module;
+	walk->rule = find_rule(walk, mapping, added);
+	return UNWIND_MORE;
+}
+
+enum unwind_end walk_add(struct walk *walk)
+{
+	return add(walk);
+}
+
+enum unwind_end walk_step(struct walk *walk)
+{
+	return step(walk);
+}
+
+/* Adds the frame and steps to its caller. */
+HOT enum unwind_end walk_frame(struct walk *walk)
+{
+	enum unwind_end end = add(walk);
+
+	if (!end)
+		return step(walk);
+	walk->stack->end_module = NULL;
+	return end;
+}
+
+/* A very deep stack is not read anew with each sample. */
+static bool has_read_enough(struct walk *walk)
+{
+	if (walk->words.nr_windows < 2 || walk->words.nr_windows == walk->nr_windows)
+		return false;
+	walk->nr_windows = walk->words.nr_windows;
+	return joint_find(walk);
+}
+
+void walk_on(struct walk *walk)
+{
+	struct stack *stack = walk->stack;
+
+	do {
+		stack->end = walk_frame(walk);
+		if (has_read_enough(walk))
+			return;
+	} while (!stack->end && walk->walked->nr < STEPS_MAX);
+	if (!stack->end)
+		stack->end = UNWIND_END_TOO_DEEP;
+}
