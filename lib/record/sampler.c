@@ -445,6 +445,7 @@ void sampler_finish(struct sampler *sampler)
 	eventfd_write(sampler->command_fd, COMMAND_STOP);
 	pthread_join(sampler->thread, NULL);
 	sampler->is_running = false;
+	samples_finish(sampler->samples);
 	tell_damaged(sampler);
 	tell_lowered_rate(sampler);
 	log_debug(LOG_RING, "%llu records, %llu late",

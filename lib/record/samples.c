@@ -9,6 +9,27 @@
 #include "record/stacks/stacks.h"
 #include "unwind/end.h"
 
+/* What the row of a sample needs besides its frames. */
+struct taken {
+	struct profile_sample row;
+	int32_t pid;
+	uint64_t thread; /* as struct stack_sample has it */
+	bool in_kernel, stack_cut;
+};
+
+/* A sample whose stack may be completed yet. */
+struct waiting {
+	struct taken taken;
+	struct unfinished *stack;
+	VEC(struct profile_address) inner; /* frames in front: the kernel's */
+	unsigned int nr_tries;
+};
+
+enum {
+	WAITING_MAX = 64,
+	TRIES_MAX = 16, /* later stacks of the thread */
+};
+
 struct samples {
 	struct samples_config config;
 	struct stacks *stacks;
@@ -19,6 +40,7 @@ struct samples {
 	struct map modules;		    /* profile's id to struct module */
 	struct map anonymous;		    /* pid to profile's id */
 	uint32_t kernel, unknown;	    /* PROFILE_NONE: not yet */
+	VEC(struct waiting) waiting;	    /* the oldest first, WAITING_MAX at most */
 };
 
 struct samples *samples_new(const struct samples_config *config)
@@ -32,10 +54,18 @@ struct samples *samples_new(const struct samples_config *config)
 	return samples;
 }
 
+static void waiting_release(struct waiting *waiting)
+{
+	stacks_forget(waiting->stack);
+	vec_free(&waiting->inner);
+}
+
 void samples_free(struct samples *samples)
 {
 	if (!samples)
 		return;
+	vec_each(&samples->waiting, waiting) waiting_release(waiting);
+	vec_free(&samples->waiting);
 	stacks_free(samples->stacks);
 	vec_free(&samples->frames);
 	vec_free(&samples->ids);
@@ -191,11 +221,11 @@ static void push_truncated(struct samples *samples, enum unwind_end end, uint32_
 		tell_truncated(samples, module ? module_name(module) : "[unknown]", why);
 }
 
-static const char *why_ended(enum unwind_end end, const struct decoded_sample *sample)
+static const char *why_ended(enum unwind_end end, const struct taken *taken)
 {
 	if (end == UNWIND_END_NO_STACK)
 		return "the kernel could not copy the stack, as within exec and _exit";
-	if (end == UNWIND_END_BAD_READ && sample->stack_cut)
+	if (end == UNWIND_END_BAD_READ && taken->stack_cut)
 		return "the stack is deeper than what was copied (--stack-size)";
 	return unwind_end_text(end);
 }
@@ -208,7 +238,7 @@ static void tell_stitched(struct samples *samples, const struct stack *stack)
 		const char *detail;
 	} by[] = {
 		{ STACK_BY_CHAIN, "stacks continued by the kernel's chain of frame pointers" },
-		{ STACK_BY_LAST, "stacks continued as the thread's last whole stack was" },
+		{ STACK_BY_LAST, "stacks continued as other stacks of the thread" },
 		{ STACK_BY_MEMORY, "stacks continued in the program's memory" },
 	};
 
@@ -240,19 +270,18 @@ static void tell_frame_pointers(struct samples *samples, const struct stack *sta
  * In the middle of an exec the old code is no longer mapped and its stack gone: what the registers
  * still hold says nothing.
  */
-static bool is_exec(const struct decoded_sample *sample, const struct stack *stack)
+static bool is_exec(const struct taken *taken, const struct stack *stack)
 {
-	return sample->in_kernel && !stack->frames[0].module && stack->end == UNWIND_END_NO_STACK;
+	return taken->in_kernel && !stack->frames[0].module && stack->end == UNWIND_END_NO_STACK;
 }
 
-static void push_walk(struct samples *samples, const struct process *process,
-		      const struct decoded_sample *sample, uint32_t event)
+static void push_walk(struct samples *samples, const struct taken *taken)
 {
 	const struct stack *stack = &samples->stack;
 
-	if (is_exec(sample, stack))
+	if (is_exec(taken, stack))
 		return;
-	if (event == 0) {
+	if (taken->row.event == 0) {
 		tell_stitched(samples, stack);
 		tell_frame_pointers(samples, stack);
 	}
@@ -261,14 +290,101 @@ static void push_walk(struct samples *samples, const struct process *process,
 
 		if (stack->elided && i == stack->elided_at)
 			push(samples, PROFILE_ADDRESS_ELIDED, PROFILE_NONE, stack->elided);
-		push(samples, PROFILE_ADDRESS_CODE, module_id(samples, frame->module, process->pid),
+		push(samples, PROFILE_ADDRESS_CODE, module_id(samples, frame->module, taken->pid),
 		     frame->address);
 	}
 	if (unwind_end_is_root(stack->end))
 		return;
-	push_truncated(samples, stack->end, event, stack->end_module,
-		       why_ended(stack->end, sample));
+	push_truncated(samples, stack->end, taken->row.event, stack->end_module,
+		       why_ended(stack->end, taken));
 }
+
+/* --- rows -------------------------------------------------------------------------------------*/
+
+static void turn(struct samples *samples)
+{
+	struct profile_address *at = samples->frames.at;
+
+	for (size_t i = 0, k = samples->frames.nr; i + 1 < k; i++) {
+		struct profile_address address = at[i];
+
+		at[i] = at[--k];
+		at[k] = address;
+	}
+}
+
+static void add_row(struct samples *samples, struct profile_sample row)
+{
+	turn(samples);
+	row.stack = aggregate_stack_of(samples->config.aggregate, samples->frames.at,
+				       samples->frames.nr);
+	aggregate_sample(samples->config.aggregate, &row);
+}
+
+/* With the stack as it was found by now. */
+static void add_waiting(struct samples *samples, struct waiting *waiting)
+{
+	samples->frames.nr = 0;
+	vec_each(&waiting->inner, address) vec_push(&samples->frames, *address);
+	push_walk(samples, &waiting->taken);
+	add_row(samples, waiting->taken.row);
+	waiting_release(waiting);
+}
+
+/* Gives it up unless it is whole. */
+static void add_oldest(struct samples *samples)
+{
+	struct waiting oldest = samples->waiting.at[0];
+
+	stacks_retry(samples->stacks, oldest.stack, &samples->stack);
+	samples->waiting.nr--;
+	memmove(samples->waiting.at, samples->waiting.at + 1, samples->waiting.nr * sizeof(oldest));
+	add_waiting(samples, &oldest);
+}
+
+void samples_finish(struct samples *samples)
+{
+	while (samples->waiting.nr)
+		add_oldest(samples);
+}
+
+/* The thread had another stack. */
+static void retry_waiting(struct samples *samples, uint64_t thread)
+{
+	size_t left = 0;
+
+	vec_each(&samples->waiting, waiting)
+	{
+		bool is_done = waiting->taken.thread == thread &&
+			       (stacks_retry(samples->stacks, waiting->stack, &samples->stack) ||
+				++waiting->nr_tries == TRIES_MAX);
+
+		if (is_done)
+			add_waiting(samples, waiting);
+		else
+			samples->waiting.at[left++] = *waiting;
+	}
+	samples->waiting.nr = left;
+}
+
+/* False: its stack is what it is. */
+static bool make_wait(struct samples *samples, const struct taken *taken)
+{
+	struct waiting waiting = { .taken = *taken };
+
+	if (unwind_end_is_root(samples->stack.end))
+		return false;
+	waiting.stack = stacks_keep(samples->stacks, &samples->stack);
+	if (!waiting.stack)
+		return false;
+	vec_each(&samples->frames, address) vec_push(&waiting.inner, *address);
+	if (samples->waiting.nr == WAITING_MAX)
+		add_oldest(samples);
+	vec_push(&samples->waiting, waiting);
+	return true;
+}
+
+/* --- stacks -----------------------------------------------------------------------------------*/
 
 /* The program runs on meanwhile; who may not look gets nothing. */
 static size_t read_program(void *context, uint64_t address, void *bytes, size_t size)
@@ -303,8 +419,9 @@ static void add_width(struct samples *samples, const struct stack *stack,
 	width_add(&samples->width, stack->depth, cut && sample->stack_cut);
 }
 
-static void push_stack(struct samples *samples, struct process *process, uint32_t thread,
-		       const struct decoded_sample *sample, uint32_t event)
+/* False: the stack is to be completed yet. */
+static bool push_stack(struct samples *samples, struct process *process,
+		       const struct decoded_sample *sample, const struct taken *taken)
 {
 	const struct stack_registers registers = stack_registers_of_perf(sample->registers);
 	const struct stack_memory memory = { read_program, process };
@@ -312,15 +429,15 @@ static void push_stack(struct samples *samples, struct process *process, uint32_
 		.registers = &registers,
 		.bytes = sample->stack,
 		.nr_bytes = sample->stack_bytes,
-		.thread = ((uint64_t)process->id + 1) << 32 | thread,
+		.thread = taken->thread,
 		.memory = &memory,
 	};
 
 	if (sample->is_32_bit) {
 		push_user(samples, process, registers.pc);
-		push_truncated(samples, UNWIND_END_UNSUPPORTED, event, NULL,
+		push_truncated(samples, UNWIND_END_UNSUPPORTED, taken->row.event, NULL,
 			       "stacks of 32-bit programs are not walked");
-		return;
+		return true;
 	}
 	set_chain(&walked, sample);
 	stacks_walk(samples->stacks, &process->space, &walked, &samples->stack);
@@ -328,11 +445,15 @@ static void push_stack(struct samples *samples, struct process *process, uint32_
 	    samples->config.remap(samples->config.context, process))
 		stacks_walk(samples->stacks, &process->space, &walked, &samples->stack);
 	add_width(samples, &samples->stack, sample);
-	push_walk(samples, process, sample, event);
+	if (make_wait(samples, taken))
+		return false;
+	push_walk(samples, taken);
+	return true;
 }
 
-static void push_frames(struct samples *samples, struct process *process, uint32_t thread,
-			const struct decoded_sample *sample, uint32_t event)
+/* Likewise. */
+static bool push_frames(struct samples *samples, struct process *process,
+			const struct decoded_sample *sample, const struct taken *taken)
 {
 	switch (samples->config.call_graph) {
 	case CALL_GRAPH_NONE:
@@ -342,44 +463,37 @@ static void push_frames(struct samples *samples, struct process *process, uint32
 		break;
 	case CALL_GRAPH_STACKS:
 		push_chain(samples, process, sample, sample->registers);
-		if (sample->registers)
-			push_stack(samples, process, thread, sample, event);
+		if (sample->registers && !push_stack(samples, process, sample, taken))
+			return false;
 		break;
 	}
 	if (samples->frames.nr)
-		return;
+		return true;
 	if (sample->in_kernel)
 		push_kernel(samples, sample->ip);
 	else
 		push_user(samples, process, sample->ip);
-}
-
-static void turn(struct samples *samples)
-{
-	struct profile_address *at = samples->frames.at;
-
-	for (size_t i = 0, k = samples->frames.nr; i + 1 < k; i++) {
-		struct profile_address address = at[i];
-
-		at[i] = at[--k];
-		at[k] = address;
-	}
+	return true;
 }
 
 void samples_add(struct samples *samples, struct process *process, uint32_t thread,
 		 const struct decoded *decoded, uint32_t event, uint64_t weight)
 {
+	const struct decoded_sample *sample = &decoded->sample;
+	const struct taken taken = {
+		.row = { .time_us = ((int64_t)decoded->time_ns - samples->config.start_ns) / 1000,
+			 .thread = thread,
+			 .event = event,
+			 .weight = weight },
+		.pid = process->pid,
+		.thread = ((uint64_t)process->id + 1) << 32 | thread,
+		.in_kernel = sample->in_kernel,
+		.stack_cut = sample->stack_cut,
+	};
+
 	samples->frames.nr = 0;
-	push_frames(samples, process, thread, &decoded->sample, event);
-	turn(samples);
-	aggregate_sample(
-		samples->config.aggregate,
-		&(struct profile_sample){
-			.time_us = ((int64_t)decoded->time_ns - samples->config.start_ns) / 1000,
-			.thread = thread,
-			.stack = aggregate_stack_of(samples->config.aggregate, samples->frames.at,
-						    samples->frames.nr),
-			.event = event,
-			.weight = weight,
-		});
+	if (!push_frames(samples, process, sample, &taken))
+		return;
+	add_row(samples, taken.row);
+	retry_waiting(samples, taken.thread);
 }

@@ -4,11 +4,13 @@
  *
  *	samples = samples_new(&config);
  *	samples_add(samples, process, thread, &decoded, event, weight);
+ *	samples_finish(samples);
  *	samples_free(samples);
  *
  * The kernel's frames come from perf's chain, the program's from registers and stack bytes (or from
  * the chain too, where the kernel walked frame pointers).  A stack that does not reach its
- * root gets a frame that says so there, and a row in the quality ledger.
+ * root gets a frame that says so there, and a row in the quality ledger; before that it waits for
+ * some more stacks of its thread, which may have what it lacks.
  */
 #ifndef RECORD_SAMPLES_H
 #define RECORD_SAMPLES_H
@@ -42,6 +44,9 @@ void samples_free(struct samples *samples);
 
 void samples_add(struct samples *samples, struct process *process, uint32_t thread,
 		 const struct decoded *decoded, uint32_t event, uint64_t weight);
+
+/* Adds those that wait for others.  There is no later one. */
+void samples_finish(struct samples *samples);
 
 /* How much of the stacks is to be copied, from what those so far were like. */
 struct width *samples_width(struct samples *samples);

@@ -579,6 +579,7 @@ void stopper_finish(struct stopper *stopper)
 	eventfd_write(stopper->wake_fd, 1);
 	pthread_join(stopper->thread, NULL);
 	stopper->is_running = false;
+	samples_finish(stopper->samples);
 }
 
 void stopper_count(const struct stopper *stopper, uint64_t used_ns)

@@ -2,11 +2,12 @@
 #include "record/width.h"
 
 enum {
-	SHALLOW_FIRST = 10000, /* stacks without a deep one until the copies are narrow again */
+	SHALLOW_AT_START = 250, /* stacks without a deep one until the copies are narrow */
+	SHALLOW_FIRST = 10000,	/* until they are so again */
 	DOUBLINGS_MAX = 16,
 	LOST_MAX_PERCENT = 5,
 	LOST_MIN = 20, /* fewer may have been bad luck */
-	RING_MS = 16,  /* that the ring has to last for */
+	RING_MS = 32,  /* that the ring has to last for: each wide copy wakes its reader */
 	RING_SAMPLES_MIN = 8,
 	OTHER_BYTES = 1024, /* of a sample, besides its stack */
 };
@@ -22,13 +23,28 @@ static bool has_been_shallow(const struct width *width)
 {
 	uint32_t doublings = width->nr_widened < DOUBLINGS_MAX ? width->nr_widened : DOUBLINGS_MAX;
 
+	if (!width->nr_widened)
+		return width->nr_shallow >= SHALLOW_AT_START;
 	return width->nr_shallow >> doublings > SHALLOW_FIRST;
+}
+
+/* What the stacks are like is not known yet. */
+static void start(struct width *width)
+{
+	width->has_started = true;
+	width->is_wide = true;
 }
 
 void width_add(struct width *width, uint64_t depth_bytes, bool cut)
 {
+	bool is_deep = cut || depth_bytes > width->narrow_bytes;
+
+	if (!width->has_started)
+		start(width);
 	width->nr_wide += width->is_wide;
-	width->nr_shallow = cut || depth_bytes > width->narrow_bytes ? 0 : width->nr_shallow + 1;
+	width->nr_shallow = is_deep ? 0 : width->nr_shallow + 1;
+	if (is_deep && !width->nr_widened)
+		width->nr_widened = 1;
 	if (!width->is_wide && cut && !width->is_settled)
 		set_wide(width, true);
 	else if (width->is_wide && has_been_shallow(width))
@@ -39,6 +55,10 @@ void width_lost(struct width *width, uint64_t nr)
 {
 	if (!width->is_wide)
 		return;
+	if (!width->nr_widened) { /* nothing has been deep so far */
+		set_wide(width, false);
+		return;
+	}
 	width->nr_lost += nr;
 	if (width->nr_lost < LOST_MIN ||
 	    width->nr_lost * 100 < (width->nr_wide + width->nr_lost) * LOST_MAX_PERCENT)

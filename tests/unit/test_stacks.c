@@ -286,7 +286,20 @@ Test(stacks, believes_memory_with_the_callers_that_were_found_there_each_time)
 	expect_equal();
 }
 
-Test(stacks, goes_on_as_the_last_whole_stack_of_the_thread)
+Test(stacks, goes_on_as_two_whole_stacks_of_the_thread)
+{
+	volatile int rounds = 3; /* not unrolled: one call */
+
+	thread = 7;
+	for (int i = 0; i < rounds; i++) {
+		copy_size = i < 2 ? COPY_MAX : 8192;
+		recurse(900);
+	}
+	expect_equal();
+	expect_origin(STACK_BY_LAST);
+}
+
+Test(stacks, does_not_go_on_as_only_one_was)
 {
 	volatile int rounds = 2; /* not unrolled: one call */
 
@@ -295,18 +308,50 @@ Test(stacks, goes_on_as_the_last_whole_stack_of_the_thread)
 		copy_size = i ? 8192 : COPY_MAX;
 		recurse(900);
 	}
-	expect_equal();
-	expect_origin(STACK_BY_LAST);
+	cr_expect(eq(int, (int)stack.end, UNWIND_END_BAD_READ));
 }
 
 Test(stacks, does_not_go_on_as_another_thread)
 {
-	for (int i = 0; i < 2; i++) {
-		thread = i ? 8 : 7;
-		copy_size = i ? 8192 : COPY_MAX;
+	volatile int rounds = 3; /* not unrolled: one call */
+
+	for (int i = 0; i < rounds; i++) {
+		thread = i < 2 ? 7 : 8;
+		copy_size = i < 2 ? COPY_MAX : 8192;
 		recurse(900);
 	}
 	cr_expect(eq(int, (int)stack.end, UNWIND_END_BAD_READ));
+}
+
+Test(stacks, completes_a_stack_as_the_next_ones_of_the_thread_were)
+{
+	volatile int rounds = 3; /* not unrolled: one call */
+	struct unfinished *unfinished = NULL;
+
+	thread = 7;
+	for (int i = 0; i < rounds; i++) {
+		copy_size = i ? COPY_MAX : 8192;
+		recurse(900);
+		if (i == 0) {
+			unfinished = stacks_keep(stacks, &stack);
+			cr_assert(ne(ptr, (void *)unfinished, NULL));
+		}
+		cr_expect(eq(int, stacks_retry(stacks, unfinished, &stack), i == 2), "round %d", i);
+	}
+	expect_equal();
+	expect_origin(STACK_BY_LAST);
+	stacks_forget(unfinished);
+}
+
+Test(stacks, keeps_none_that_no_other_could_complete)
+{
+	copy_size = 8192; /* the thread is not known */
+	recurse(900);
+	cr_expect(eq(ptr, (void *)stacks_keep(stacks, &stack), NULL));
+	thread = 7;
+	copy_size = COPY_MAX;
+	recurse(900);
+	cr_expect(eq(ptr, (void *)stacks_keep(stacks, &stack), NULL));
 }
 
 OPAQUE static int call_once(int depth)
@@ -321,15 +366,37 @@ OPAQUE static int call_otherwise(int depth)
 
 Test(stacks, does_not_choose_between_two_stacks_with_the_same_frame)
 {
-	int (*volatile calls[])(int) = { call_once, call_otherwise, call_once };
-	volatile int rounds = 3; /* not unrolled: one call */
+	int (*volatile calls[])(int) = { call_once, call_otherwise };
+	volatile int rounds = 5; /* not unrolled: one call */
+	struct unfinished *unfinished;
 
 	thread = 7;
 	copy_size = 8192;
 	for (int i = 0; i < rounds; i++) {
-		memory = i < 2 ? &whole : NULL;
-		calls[i](500);
-		cr_expect(eq(int, unwind_end_is_root(stack.end), i < 2));
+		memory = i < 4 ? &whole : NULL;
+		calls[i % 2](500);
+		cr_expect(eq(int, unwind_end_is_root(stack.end), i < 4));
+	}
+	unfinished = stacks_keep(stacks, &stack);
+	cr_expect(not(stacks_retry(stacks, unfinished, &stack)));
+	cr_expect(eq(int, (int)stack.end, UNWIND_END_BAD_READ));
+	stacks_forget(unfinished);
+}
+
+Test(stacks, goes_on_where_callers_differ_in_the_call_only)
+{
+	volatile int rounds = 5; /* not unrolled */
+	volatile int sum = 0; /* the calls are two */
+
+	thread = 7;
+	copy_size = 8192;
+	for (int i = 0; i < rounds; i++) {
+		memory = i < 4 ? &whole : NULL;
+		if (i % 2)
+			sum = sum + call_once(500);
+		else
+			sum = sum - call_once(500);
+		cr_expect(unwind_end_is_root(stack.end), "round %d", i);
 	}
 }
 

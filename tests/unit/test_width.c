@@ -23,6 +23,25 @@ Test(width, stays_narrow_while_stacks_fit)
 	cr_expect(not(width.is_wide));
 }
 
+Test(width, is_wide_until_some_stacks_have_been_shallow)
+{
+	add(1, 500, false);
+	cr_expect(width.is_wide);
+	add(100, 500, false);
+	cr_expect(width.is_wide);
+	add(200, 500, false);
+	cr_expect(not(width.is_wide));
+}
+
+Test(width, is_narrow_from_the_first_lost_sample_where_no_stack_was_deep)
+{
+	add(10, 500, false);
+	width_lost(&width, 1);
+	cr_expect(not(width.is_wide));
+	add(1, NARROW, true);
+	cr_expect(width.is_wide);
+}
+
 Test(width, is_wide_from_the_first_stack_that_was_cut)
 {
 	add(1000, 500, false);
@@ -76,8 +95,8 @@ Test(width, does_not_mind_samples_lost_while_narrow)
 Test(width, asks_for_as_much_as_the_ring_can_take)
 {
 	cr_expect(eq(u32, width_wide_bytes(NARROW, MOST, 2 << 20, 997), MOST));
-	/* 64 samples have to fit. */
-	cr_expect(eq(u32, width_wide_bytes(NARROW, MOST, 2 << 20, 4000), 32 * 1024 - 1024));
+	/* 128 samples have to fit. */
+	cr_expect(eq(u32, width_wide_bytes(NARROW, MOST, 4 << 20, 4000), 32 * 1024 - 1024));
 	/* Not worth a second set of events. */
 	cr_expect(eq(u32, width_wide_bytes(NARROW, MOST, 256 << 10, 997), 0));
 	cr_expect(eq(u32, width_wide_bytes(NARROW, MOST, 0, 997), 0));

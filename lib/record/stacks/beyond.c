@@ -49,6 +49,7 @@ static bool walk_memory(struct walk *walk)
 {
 	const struct unwind_frame frame = walk->frame;
 	const struct module *end_module = walk->stack->end_module;
+	const unwind_rule rule = walk->rule;
 	size_t nr = walk->walked->nr;
 
 	words_open(&walk->words, walk->sample->memory);
@@ -60,6 +61,7 @@ static bool walk_memory(struct walk *walk)
 
 	walk->walked->nr = nr;
 	walk->frame = frame;
+	walk->rule = rule;
 	walk->words.memory = NULL;
 	walk->nr_kept = 0;
 	walk->joined = NULL;
@@ -113,10 +115,29 @@ static void walk_chain(struct walk *walk)
 		walk->stack->end = UNWIND_END_ROOT;
 }
 
+/* Where the return address is that the walk would have needed; 0: that depends on other words. */
+static uint64_t find_return(const struct walk *walk)
+{
+	switch (unwind_rule_kind(walk->rule)) {
+	case UNWIND_RULE_SP:
+	case UNWIND_RULE_FP:
+	case UNWIND_RULE_PLT:
+	case UNWIND_RULE_REGISTER:
+		return walk->words.beyond;
+	default:
+		return 0;
+	}
+}
+
 void walk_beyond(struct walk *walk)
 {
+	const uint64_t return_at = find_return(walk);
+	const size_t nr = walk->walked->nr;
+
 	if (walk->sample->memory && walk_memory(walk))
 		return;
-	if (!joint_find(walk))
-		walk_chain(walk);
+	if (joint_find(walk, return_at))
+		return;
+	walk_chain(walk);
+	walk->return_at = walk->walked->nr == nr ? return_at : 0;
 }

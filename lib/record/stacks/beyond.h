@@ -5,7 +5,8 @@
  *	if (stack.end == UNWIND_END_BAD_READ)
  *		walk_beyond(&walk);
  *
- * By what stacks.h lists, in that order.
+ * By what stacks.h lists, in that order.  Where that leads nowhere, walk.return_at is what another
+ * stack of the thread may help with later.
  */
 #ifndef RECORD_STACKS_BEYOND_H
 #define RECORD_STACKS_BEYOND_H

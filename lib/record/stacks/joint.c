@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/stacks/joint.h"
 
+enum {
+	WITNESSES_MIN = 2,
+};
+
 static bool is_same_function(struct walk *walk, const struct stack_frame *one,
 			     const struct stack_frame *other)
 {
@@ -15,49 +19,74 @@ static bool is_same_function(struct walk *walk, const struct stack_frame *one,
 }
 
 /* Where the frame that was added last is in the stack, which is not its root; 0: nowhere. */
-static size_t find_in(struct walk *walk, const struct remembered_stack *stack)
+static size_t find_in(struct walk *walk, const struct remembered_stack *stack, uint64_t return_at)
 {
-	const struct walked *frame = vec_last(walk->walked);
-	ptrdiff_t at = remembered_find(stack, frame->sp);
+	const struct stack_frame *frame = &vec_last(walk->walked)->frame;
+	const struct walked *frames = stack->frames.at;
+	size_t at = remembered_find(stack, return_at);
 
-	if (at < 0 || !is_same_function(walk, &frame->frame, &stack->frames.at[at].frame))
+	if (!at || !is_same_function(walk, frame, &frames[at].frame))
 		return 0;
-	return (size_t)at;
+	/* The caller is known where the walk could have gone on. */
+	return walk->stack->end || walk->frame.pc == frames[at - 1].frame.pc ? at : 0;
 }
 
 /* Up to the root. */
-static bool have_same_callers(const struct remembered_stack *one,
+static bool have_same_callers(struct walk *walk, const struct remembered_stack *one,
 			      const struct remembered_stack *other, size_t at)
 {
 	for (size_t i = 0; i < at; i++)
-		if (one->frames.at[i].frame.pc != other->frames.at[i].frame.pc ||
-		    one->frames.at[i].sp != other->frames.at[i].sp)
+		if (one->frames.at[i].return_at != other->frames.at[i].return_at ||
+		    !is_same_function(walk, &one->frames.at[i].frame, &other->frames.at[i].frame))
 			return false;
 	return true;
 }
 
-bool joint_find(struct walk *walk)
+/* What can be told of a joint. */
+struct witnesses {
+	const struct remembered_stack *stack; /* one of those that have it; NULL: none has */
+	size_t at;
+	size_t nr;
+	bool has_call; /* one has the same return address, too */
+	bool disagree;
+};
+
+static void hear(struct walk *walk, struct witnesses *witnesses,
+		 const struct remembered_stack *stack, uint64_t return_at)
 {
-	const struct remembered_stack *joined = NULL;
-	size_t kept = 0;
+	size_t at = find_in(walk, stack, return_at);
 
-	for (size_t i = 0; walk->thread && i < REMEMBERED_STACKS; i++) {
-		const struct remembered_stack *stack = &walk->thread->stacks[i];
-		size_t at = find_in(walk, stack);
-
-		if (!at)
-			continue;
-		if (joined && (at != kept || !have_same_callers(joined, stack, at)))
-			return false;
-		joined = stack;
-		kept = at;
+	if (!at)
+		return;
+	if (!witnesses->nr++) {
+		witnesses->stack = stack;
+		witnesses->at = at;
+	} else if (at != witnesses->at || !have_same_callers(walk, witnesses->stack, stack, at)) {
+		witnesses->disagree = true;
 	}
-	if (!joined)
+	if (stack->frames.at[at].frame.pc == vec_last(walk->walked)->frame.pc)
+		witnesses->has_call = true;
+}
+
+/* Where the caller itself is known, one is enough. */
+static bool are_believed(const struct walk *walk, const struct witnesses *witnesses)
+{
+	return !witnesses->disagree && witnesses->has_call &&
+	       witnesses->nr >= (walk->stack->end ? WITNESSES_MIN : 1);
+}
+
+bool joint_find(struct walk *walk, uint64_t return_at)
+{
+	struct witnesses witnesses = { 0 };
+
+	for (size_t i = 0; walk->thread && return_at && i < REMEMBERED_STACKS; i++)
+		hear(walk, &witnesses, &walk->thread->stacks[i], return_at);
+	if (!are_believed(walk, &witnesses))
 		return false;
-	walk->joined = joined;
-	walk->nr_kept = kept;
+	walk->joined = witnesses.stack;
+	walk->nr_kept = witnesses.at;
 	walk->stack->origins |= 1U << STACK_BY_LAST;
-	walk->stack->end = joined->end;
-	walk->stack->end_module = joined->end_module;
+	walk->stack->end = walk->joined->end;
+	walk->stack->end_module = walk->joined->end_module;
 	return true;
 }

@@ -2,7 +2,7 @@
 /*
  * joint - where a walk meets a stack of its thread that is remembered as a whole.
  *
- *	if (joint_find(&walk))
+ *	if (joint_find(&walk, return_at))
  *		// walk.joined has the callers from walk.nr_kept - 1 down to the root, 0
  */
 #ifndef RECORD_STACKS_JOINT_H
@@ -13,9 +13,13 @@
 #include "record/stacks/walk.h"
 
 /*
- * A frame at the same place of the stack and in the same function as one of a whole stack before:
- * its callers are the same, unless stacks do not agree on that.
+ * The frame added last has its return address in the same place as that of two whole stacks at
+ * least, is in the same function, and in one of them at the same call: its callers are the same
+ * functions as there, unless whole stacks do not agree on that.  Which of its calls each caller has
+ * made may differ.
+ *
+ * return_at: 0 if that is not known.
  */
-bool joint_find(struct walk *walk);
+bool joint_find(struct walk *walk, uint64_t return_at);
 
 #endif

@@ -22,6 +22,14 @@ struct remembered_thread *remembered_of(struct remembered *remembered, uint64_t 
 	return thread;
 }
 
+struct remembered_thread *remembered_known(const struct remembered *remembered, uint64_t key)
+{
+	struct remembered_thread *thread =
+		remembered->at ? &remembered->at[map_hash(key) % REMEMBERED_THREADS] : NULL;
+
+	return thread && thread->key == key ? thread : NULL;
+}
+
 void remembered_release(struct remembered *remembered)
 {
 	for (size_t i = 0; remembered->at && i < REMEMBERED_THREADS; i++)
@@ -33,21 +41,25 @@ void remembered_release(struct remembered *remembered)
 
 struct remembered_stack *remembered_place(struct remembered_thread *thread, bool is_deep)
 {
-	return &thread->stacks[is_deep ? 1 + thread->nr_deep++ % (REMEMBERED_STACKS - 1) : 0];
+	const size_t nr_for_deep = REMEMBERED_STACKS - REMEMBERED_SHALLOW;
+
+	return &thread->stacks[is_deep ? REMEMBERED_SHALLOW + thread->nr_deep++ % nr_for_deep
+				       : thread->nr_shallow++ % REMEMBERED_SHALLOW];
 }
 
-/* Of frames the root first, sp falls. */
-ptrdiff_t remembered_find(const struct remembered_stack *stack, uint64_t sp)
+/* Of frames the root first, sp falls; a return address is in the frame that it leads out of. */
+size_t remembered_find(const struct remembered_stack *stack, uint64_t return_at)
 {
 	const struct walked_vec *frames = &stack->frames;
-	size_t nr = search_count(frames->nr, i, frames->at[i].sp > sp);
+	size_t nr = search_count(frames->nr, i, frames->at[i].sp > return_at);
 
-	return nr < frames->nr && frames->at[nr].sp == sp ? (ptrdiff_t)nr : -1;
+	return nr && nr < frames->nr && frames->at[nr - 1].return_at == return_at ? nr : 0;
 }
 
 static bool is_same(const struct walked *one, const struct walked *other)
 {
-	return one->sp == other->sp && one->frame.pc == other->frame.pc && one->fp == other->fp;
+	return one->sp == other->sp && one->frame.pc == other->frame.pc && one->fp == other->fp &&
+	       one->return_at == other->return_at;
 }
 
 /* How many frames at the root's side are what they were: mostly all but a few. */

@@ -6,15 +6,15 @@
  *	struct remembered_thread *thread = remembered_of(&remembered, key);
  *
  *	for (size_t i = 0; i < REMEMBERED_STACKS; i++) {
- *		at = remembered_find(&thread->stacks[i], sp);
- *		if (at >= 0)
- *			// its frames.at[at - 1] and down to [0] may be the callers
+ *		at = remembered_find(&thread->stacks[i], return_at);
+ *		if (at)
+ *			// its frames.at[at - 1] and down to [0] may be the callers of [at]
  *	}
  *	stack = remembered_place(thread, is_deep);
  *	remembered_put(stack, &walked);
  *	remembered_release(&remembered);
  *
- * The first one is the last whole stack that there was.  The others are those that took some
+ * The first ones are the last whole stacks that there were.  The others are those that took some
  * effort or may soon: they were deeper than the copy, or half of it.
  *
  *	usual = remembered_callers(thread, &frame, hash);	// of the callers, as just read
@@ -38,6 +38,7 @@
 struct walked {
 	struct stack_frame frame;
 	uint64_t sp, fp;
+	uint64_t return_at; /* where its pc was read, of a frame that made a call; else 0 */
 };
 
 struct walked_vec {
@@ -54,6 +55,7 @@ struct remembered_stack {
 enum {
 	REMEMBERED_THREADS = 256,
 	REMEMBERED_STACKS = 8,	/* of a thread */
+	REMEMBERED_SHALLOW = 2, /* of these */
 	REMEMBERED_FRAMES = 16, /* likewise, with their callers */
 	REMEMBERED_USUAL = 4,	/* times in a row */
 };
@@ -69,7 +71,7 @@ struct remembered_frame {
 struct remembered_thread {
 	uint64_t key;
 	struct remembered_stack stacks[REMEMBERED_STACKS];
-	size_t nr_deep; /* put so far */
+	size_t nr_deep, nr_shallow; /* put so far */
 	struct remembered_frame frames[REMEMBERED_FRAMES];
 };
 
@@ -79,10 +81,12 @@ struct remembered {
 
 /* key: whatever tells threads and their programs apart. */
 struct remembered_thread *remembered_of(struct remembered *remembered, uint64_t key);
+/* The same; NULL if it has no place (any more). */
+struct remembered_thread *remembered_known(const struct remembered *remembered, uint64_t key);
 void remembered_release(struct remembered *remembered);
 
-/* The index of the frame whose sp this is; -1: none. */
-ptrdiff_t remembered_find(const struct remembered_stack *stack, uint64_t sp);
+/* The index of the frame whose return address is there; 0: none. */
+size_t remembered_find(const struct remembered_stack *stack, uint64_t return_at);
 
 /* Where the next one goes. */
 struct remembered_stack *remembered_place(struct remembered_thread *thread, bool is_deep);

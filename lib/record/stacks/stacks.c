@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "record/stacks/beyond.h"
+#include "record/stacks/joint.h"
 #include "record/stacks/remembered.h"
 #include "record/stacks/rules.h"
 #include "record/stacks/walk.h"
@@ -21,7 +22,18 @@ struct stacks {
 	struct remembered remembered;
 	struct walked_vec walked;    /* of the walk at hand, leaf first */
 	struct words_window *window; /* likewise */
+	struct {
+		uint64_t thread, sp, return_at; /* 0: cannot be completed */
+	} last;					/* likewise */
 	uint64_t walks, frames;
+};
+
+struct unfinished {
+	struct walked_vec walked;
+	uint64_t thread, sp, return_at;
+	uint32_t origins;
+	enum unwind_end end;
+	const struct module *end_module;
 };
 
 struct stack_registers stack_registers_of_perf(const uint64_t *words)
@@ -167,9 +179,60 @@ void stacks_walk(struct stacks *stacks, const struct space *space,
 	stack->unsupported = 0;
 	stack->origins = 0;
 	walk_on(&walk);
-	if (stack->end == UNWIND_END_BAD_READ && sample->nr_bytes)
+	if (stack->end == UNWIND_END_BAD_READ)
 		walk_beyond(&walk);
 	finish(&walk);
+	stacks->last.thread = sample->thread;
+	stacks->last.sp = registers->sp;
+	stacks->last.return_at = walk.return_at;
 	stacks->walks++;
 	stacks->frames += stack->nr + stack->elided;
+}
+
+/* --- again, later ---------------------------------------------------------------------- */
+
+struct unfinished *stacks_keep(const struct stacks *stacks, const struct stack *stack)
+{
+	struct unfinished *unfinished;
+
+	if (!stacks->last.thread || !stacks->last.return_at)
+		return NULL;
+	unfinished = xmalloc(sizeof(*unfinished));
+	*unfinished = (struct unfinished){ .thread = stacks->last.thread,
+					   .sp = stacks->last.sp,
+					   .return_at = stacks->last.return_at,
+					   .origins = stack->origins,
+					   .end = stack->end,
+					   .end_module = stack->end_module };
+	for (size_t i = 0; i < stacks->walked.nr; i++)
+		vec_push(&unfinished->walked, stacks->walked.at[i]);
+	return unfinished;
+}
+
+bool stacks_retry(struct stacks *stacks, struct unfinished *unfinished, struct stack *stack)
+{
+	struct walk walk = {
+		.rules = &stacks->rules,
+		.walked = &unfinished->walked,
+		.words = { .sp = unfinished->sp },
+		.thread = remembered_known(&stacks->remembered, unfinished->thread),
+		.stack = stack,
+	};
+
+	stack->origins = unfinished->origins;
+	stack->end = unfinished->end;
+	stack->end_module = unfinished->end_module;
+	stack->unsupported = 0;
+	joint_find(&walk, unfinished->return_at);
+	put_stack(&walk);
+	stack->depth = depth(&walk);
+	return unwind_end_is_root(stack->end);
+}
+
+void stacks_forget(struct unfinished *unfinished)
+{
+	if (!unfinished)
+		return;
+	vec_free(&unfinished->walked);
+	free(unfinished);
 }

@@ -20,7 +20,7 @@
  *
  *	the program's memory		if the frame at the copy's end proves to be there still,
  *					or has had the callers found there each time lately
- *	the thread's last whole stack	if that has the same function at the same place
+ *	whole stacks of the thread	if two have the same function at the same place
  *	the kernel's frame pointers	while the CFI says that these frames keep them
  */
 #ifndef RECORD_STACKS_STACKS_H
@@ -45,7 +45,7 @@ enum stack_origin {
 	STACK_BY_CFI,	 /* the leaf too */
 	STACK_BY_FP,	 /* no CFI: by the frame pointer */
 	STACK_BY_MEMORY, /* by words read from the program after the sample was taken */
-	STACK_BY_LAST,	 /* in the thread's last whole stack */
+	STACK_BY_LAST,	 /* in whole stacks of the thread */
 	STACK_BY_CHAIN,	 /* in the kernel's chain of frame pointers */
 	STACK_NR_ORIGINS
 };
@@ -104,6 +104,23 @@ void stacks_free(struct stacks *stacks);
  */
 void stacks_walk(struct stacks *stacks, const struct space *space,
 		 const struct stack_sample *sample, struct stack *stack);
+
+/*
+ * A stack that breaks off can be completed by one that the same thread has later as well.
+ *
+ *	if (!unwind_end_is_root(stack.end))
+ *		unfinished = stacks_keep(stacks);	// NULL: nothing can help
+ *	...
+ *	is_whole = stacks_retry(stacks, unfinished, &stack);
+ *	stacks_forget(unfinished);
+ */
+struct unfinished;
+
+/* What the last walk has found. */
+struct unfinished *stacks_keep(const struct stacks *stacks, const struct stack *stack);
+/* Sets *stack either way. */
+bool stacks_retry(struct stacks *stacks, struct unfinished *unfinished, struct stack *stack);
+void stacks_forget(struct unfinished *unfinished);
 
 /* What it cost so far. */
 struct stacks_figures {

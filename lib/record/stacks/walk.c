@@ -180,6 +180,7 @@ HOT struct stack_frame *add_frame(struct walk *walk, const struct mapping *mappi
 				    .origin = walk->origin },
 			 .sp = walk->frame.sp,
 			 .fp = walk->frame.fp,
+			 .return_at = walk->frame.pc_at,
 		 });
 	walk->stack->origins |= 1U << walk->origin;
 	return &vec_last(walked)->frame;
@@ -225,10 +226,11 @@ HOT enum unwind_end walk_frame(struct walk *walk)
 /* A very deep stack is not read anew with each sample. */
 static bool has_read_enough(struct walk *walk)
 {
-	if (walk->words.nr_windows < 2 || walk->words.nr_windows == walk->nr_windows)
+	if (walk->stack->end || walk->words.nr_windows < 2 ||
+	    walk->words.nr_windows == walk->nr_windows)
 		return false;
 	walk->nr_windows = walk->words.nr_windows;
-	return joint_find(walk);
+	return joint_find(walk, walk->frame.pc_at);
 }
 
 void walk_on(struct walk *walk)

@@ -35,7 +35,8 @@ struct walk {
 	size_t nr_windows;		       /* when the remembered stack was last looked at */
 	struct remembered_thread *thread;      /* NULL: not known */
 	const struct remembered_stack *joined; /* one of its stacks; NULL: none */
-	size_t nr_kept; /* first frames of that, which are the outermost here */
+	size_t nr_kept;	    /* first frames of that, which are the outermost here */
+	uint64_t return_at; /* see beyond.h; 0: nothing to wait for */
 	struct stack *stack;
 };
 

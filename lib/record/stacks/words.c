@@ -41,6 +41,7 @@ bool words_read_beyond(struct words *words, uint64_t address, uint64_t *word)
 {
 	struct words_window *window = words->window;
 
+	words->beyond = address;
 	if (!words->memory || address % sizeof(*word))
 		return false;
 	if (!is_in(window, address))

@@ -40,6 +40,7 @@ struct words {
 	uint64_t size, sp;
 	uint64_t taken[WORDS_TAKEN]; /* addresses of the last words taken from it */
 	size_t nr_taken;
+	uint64_t beyond; /* the last address that was asked for and is not in the copy */
 
 	const struct stack_memory *memory; /* NULL: only the copy */
 	struct words_window {
