@@ -168,6 +168,10 @@ static void open_dwarf(struct binary *binary, const struct binary_where *where)
 		set_reason(binary, "no debug information", binary->separate.reason);
 	if (!elf || !has_dwarf(elf))
 		return;
+	if (where->no_dwarf) {
+		set_reason(binary, "debug information left out", where->no_dwarf);
+		return;
+	}
 	binary->dwarf = begin(&binary->unpacked,
 			      elf == binary->elf ? binary->fd : binary->separate.fd, elf);
 	if (binary->dwarf)
@@ -188,10 +192,7 @@ int binary_open(struct binary *binary, int fd, const struct binary_where *where,
 		return ret;
 	if (!has_dwarf(binary->elf) || !binary_has_section(binary->elf, ".symtab"))
 		open_separate(binary, where);
-	if (!where->no_dwarf)
-		open_dwarf(binary, where);
-	else
-		set_reason(binary, "debug information left out", where->no_dwarf);
+	open_dwarf(binary, where);
 	return 0;
 }
 

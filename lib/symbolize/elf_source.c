@@ -29,6 +29,7 @@ struct elf_source {
 	struct units units;
 	VEC(const struct scope *) scopes;
 	struct means *means;
+	size_t nr_inside, nr_outside; /* of what the debug information describes; addresses */
 	size_t nr_left_out;
 	char *reason; /* set when it is asked for */
 };
@@ -95,6 +96,14 @@ static void resolve_scopes(struct elf_source *elf, struct unit *unit, uint64_t a
 	}
 }
 
+/* Start code and stubs never have debug information; C reserves such names. */
+static bool is_written_by_users(const struct elf_source *elf, uint64_t address)
+{
+	const struct symbol *symbol = symtab_find(&elf->naming.symtab, address);
+
+	return symbol && symbol->size && (symbol->name[0] != '_' || strchr("ZRD", symbol->name[1]));
+}
+
 static void elf_resolve(struct source *source, uint64_t address, struct chain *chain)
 {
 	struct elf_source *elf = (struct elf_source *)source;
@@ -102,6 +111,8 @@ static void elf_resolve(struct source *source, uint64_t address, struct chain *c
 	const char *file;
 	uint32_t line;
 
+	elf->nr_inside += unit != NULL;
+	elf->nr_outside += !unit && is_written_by_users(elf, address);
 	chain->left_out = unit && !unit->read;
 	elf->nr_left_out += chain->left_out;
 	if (unit)
@@ -125,8 +136,10 @@ static int open_path(struct elf_source *elf, struct error *err)
 	else
 		return error_set(err, ERR_UNSUPPORTED, "%s",
 				 module->reason ? module->reason : "the file is not known");
-	if (elf->own_fd < 0 && module->kind != PROFILE_MODULE_VDSO)
+	if (elf->own_fd < 0 && module->kind != PROFILE_MODULE_VDSO) {
 		error_errno(err, errno, "open %s", module->open_path);
+		error_hint(err, "`cprof symbolize` names it where it can be read");
+	}
 	return elf->own_fd;
 }
 
@@ -234,6 +247,15 @@ static void elf_close(struct source *source)
 	free(elf);
 }
 
+static struct source *without(const struct source_request *request, const struct error *err)
+{
+	char *reason = xasprintf("%s%s%s", err->message, *err->hint ? "; " : "", err->hint);
+	struct source *source = source_without(request, reason);
+
+	free(reason);
+	return source;
+}
+
 static struct source *elf_open(const struct source_request *request)
 {
 	struct elf_source *elf = xcalloc(1, sizeof(*elf));
@@ -247,15 +269,21 @@ static struct source *elf_open(const struct source_request *request)
 	elf->own_fd = -1;
 	if (open_all(elf, request, &err) < 0) {
 		elf_close(&elf->source);
-		return source_without(request, err.message);
+		return without(request, &err);
 	}
 	elf->source.has_names = true;
 	return &elf->source;
 }
 
+/* Those parts may be of libraries that are linked in: Rust's, for one. */
+static bool is_mostly_outside(const struct elf_source *elf)
+{
+	return elf->nr_outside > elf->nr_inside;
+}
+
 static enum profile_debug debug_of(const struct elf_source *elf)
 {
-	if (elf->units.at.nr > elf->units.nr_split_missing)
+	if (elf->units.at.nr > elf->units.nr_split_missing && !is_mostly_outside(elf))
 		return PROFILE_DEBUG_FULL;
 	return elf->naming.symtab.at.nr ? PROFILE_DEBUG_SYMBOLS : PROFILE_DEBUG_NONE;
 }
@@ -269,6 +297,7 @@ static void elf_describe(struct source *source, struct profile_module *module)
 		.units = &elf->units,
 		.has_symbols = elf->naming.symtab.at.nr,
 		.stripped = is_stripped(&elf->binary),
+		.mostly_outside = is_mostly_outside(elf),
 		.nr_left_out = elf->nr_left_out,
 		.means = elf->means,
 	};

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "object/elf_section.h"
 
 static bool has_dwp(const struct lack *lack)
 {
@@ -34,18 +35,52 @@ static char *debug_package(const char *package)
 					     : xstrdup("libc6-dbg");
 }
 
-/* What the user can do to get the debug file. */
+/* How compilers are asked for debug information; the first that left its trace in the file. */
+static const struct compiler {
+	const char *section, *trace;
+	const char *debug, *unstripped;
+} compilers[] = {
+	{ ".go.buildinfo", NULL, "build without -ldflags=-w", "build without -ldflags=-s" },
+	{ ".comment", "rustc version", "build with -g (cargo: debug = true)",
+	  "build with -g and do not strip it (cargo: debug = true, strip = false)" },
+	{ NULL, NULL, "build with -g", "build with -g and do not strip it" },
+};
+
+static bool has_trace(Elf *elf, const struct compiler *compiler)
+{
+	struct elf_section section = { 0 };
+
+	if (!compiler->section)
+		return true;
+	if (!elf_section_find(elf, compiler->section, &section))
+		return false;
+	if (!compiler->trace)
+		return true;
+	const Elf_Data *data = elf_rawdata(section.scn, NULL);
+	return data && data->d_buf &&
+	       memmem(data->d_buf, data->d_size, compiler->trace, strlen(compiler->trace));
+}
+
+static const char *how_to_build(const struct lack *lack)
+{
+	const struct compiler *compiler = compilers;
+
+	while (!has_trace(lack->binary->elf, compiler))
+		compiler++;
+	return lack->stripped ? compiler->unstripped : compiler->debug;
+}
+
+/* What the user can do to get the debug file.  Distributions file theirs by build ids. */
 static char *advice(const struct lack *lack)
 {
-	const char *package = lack->path ? packages_find(&lack->means->packages, lack->path) : NULL;
+	const char *package = lack->path && lack->binary->file.build_id
+				      ? packages_find(&lack->means->packages, lack->path)
+				      : NULL;
 	bool may_fetch = lack->binary->file.build_id && !lack->means->options->debuginfod_urls &&
 			 (package || lack->stripped);
 	char *name = package ? debug_package(package) : NULL;
-	char *text = xasprintf("%s%s%s",
-			       package		? "install "
-			       : lack->stripped ? "build with -g and do not strip it"
-						: "build with -g",
-			       name ? name : "", may_fetch ? " or try --debuginfod" : "");
+	char *text = xasprintf("%s%s%s", name ? "install " : "", name ?: how_to_build(lack),
+			       may_fetch ? " or try --debuginfod" : "");
 
 	free(name);
 	return text;
@@ -90,6 +125,9 @@ char *remedy_for(const struct lack *lack)
 		return xasprintf("debug information incomplete: the line tables of %zu of %zu "
 				 "compilation units are unreadable",
 				 lack->units->nr_without_lines, lack->units->nr_read);
+	if (lack->mostly_outside)
+		return xasprintf("no debug information of most code that was seen; %s",
+				 how_to_build(lack));
 	if (lack->nr_left_out)
 		return xasprintf("%zu addresses without lines and inlined calls: %s",
 				 lack->nr_left_out, lack->means->budget.spent);

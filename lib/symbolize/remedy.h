@@ -23,7 +23,8 @@ struct lack {
 	const struct units *units;
 	bool has_symbols;
 	bool stripped;
-	size_t nr_left_out; /* addresses that the budget left without lines */
+	bool mostly_outside; /* of the code that its debug information describes */
+	size_t nr_left_out;  /* addresses that the budget left without lines */
 	struct means *means;
 };
 

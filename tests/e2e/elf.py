@@ -9,6 +9,7 @@ from pathlib import Path
 
 SOURCES = Path(__file__).resolve().parent.parent / "programs"
 
+
 def output(*command, **options):
     return subprocess.run([str(c) for c in command], check=True, capture_output=True, text=True, **options).stdout
 

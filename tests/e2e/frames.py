@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+
 class Frames:
     """What cprof makes of addresses: {address: [(name, linkage name, file, line), ...]}, innermost first."""
 

@@ -14,6 +14,7 @@ import pytest
 
 from frames import Frames, put_addresses
 
+
 def test_kernel_functions_are_named_by_kallsyms(resolve, need):
     need.root()
     with open("/proc/kallsyms") as file:

@@ -10,6 +10,7 @@ import pytest
 from elf import make, pick_addresses, source, symbol
 from frames import Frames, put_addresses
 
+
 def damaged(data, seed):
     """A copy with some bytes changed or the end cut off."""
     chance = random.Random(seed)

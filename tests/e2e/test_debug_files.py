@@ -15,6 +15,7 @@ from elf import (SOURCES, build_id, functions, make, output, pick_addresses, sec
                  symbols_by_address)
 from llvm import compare, llvm_chains
 
+
 def test_found_by_build_id_below_debug_dir(resolve, tmp_path):
     app, debug, main = stripped_program(tmp_path)
     name = build_id(app)

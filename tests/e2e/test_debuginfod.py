@@ -15,6 +15,7 @@ import pytest
 from elf import SOURCES, build_id, make, stripped_program
 from frames import Frames, put_addresses
 
+
 class Debuginfod(http.server.BaseHTTPRequestHandler):
     """As `debuginfod` answers: /buildid/HEX/debuginfo."""
 

@@ -8,6 +8,7 @@ import pytest
 from elf import SOURCES, make, output, pick_addresses, section, source, symbol
 from frames import put_addresses
 
+
 def test_demangled_names_are_those_of_llvm(programs, resolve, need):
     """Rust only: for C++ the two spell templates, lambdas and clones each in its way."""
     need.tool("llvm-cxxfilt")

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """What a module without names says: why, and what would help."""
 
+import os
 import subprocess
 
 import pytest
 
-from elf import SOURCES, build_id, debug_file, functions, make, pick_addresses, section, source
+from elf import SOURCES, build_id, debug_file, functions, make, output, pick_addresses, section, source
+from frames import Frames, put_addresses
+
 
 def owner_of(path):
     """Of the package that dpkg says a file is of."""
@@ -33,6 +36,45 @@ def test_a_program_without_debug_information_says_how_to_build_it(resolve, tmp_p
     make("strip", "app", cwd=tmp_path)
     assert resolve(tmp_path / "app", [section(tmp_path / "app", ".text")[0]]).reason == (
         "stripped, no names; build with -g and do not strip it or try --debuginfod")
+
+
+def test_debug_information_of_libraries_only_is_not_taken_for_the_programs(resolve, need, tmp_path):
+    """Rust's own library has some whatever the program is built with."""
+    need.tool("rustc")
+    for name, flags in (("release", []), ("debug", ["-g"])):
+        make("rustc", "-O", *flags, "-o", name, SOURCES / "symbols_rust.rs", cwd=tmp_path)
+    starts = [int(line.split()[0], 16) for line in output("nm", "--defined-only", tmp_path / "release").splitlines()
+              if "12symbols_rust" in line]
+    frames = resolve(tmp_path / "release", starts)
+    assert all(line == 0 for chain in frames.at.values() for *_, line in chain)
+    assert frames.debug == "symbols"
+    assert frames.reason == "no debug information of most code that was seen; build with -g (cargo: debug = true)"
+    frames = resolve(tmp_path / "debug", [start for start, _ in functions(tmp_path / "debug")])
+    assert frames.debug == "full" and frames.reason is None
+
+
+@pytest.mark.parametrize("place, contents, advice", [
+    (".go.buildinfo", "\xff Go buildinf:", "build without -ldflags=-s"),
+    (".comment", "rustc version 1.80.0", "build with -g and do not strip it (cargo: debug = true, strip = false)")])
+def test_a_stripped_program_says_how_its_compiler_is_asked(place, contents, advice, resolve, tmp_path):
+    """What these compilers leave in a file is put into one, since Go cannot be had everywhere."""
+    make("gcc", "-O2", "-Wl,--build-id=none", "-o", "app", SOURCES / "pages.c", cwd=tmp_path)
+    (tmp_path / "trace").write_text(contents)
+    make("objcopy", "--strip-all", "-R", place, "--add-section", f"{place}=trace", "app", cwd=tmp_path)
+    os.utime(tmp_path / "app", (0, 0))
+    assert resolve(tmp_path / "app", [section(tmp_path / "app", ".text")[0]]).reason == f"stripped, no names; {advice}"
+
+
+def test_a_file_that_is_gone_or_refused_is_said(nobody, tmp_path):
+    make("gcc", "-O2", "-o", "app", SOURCES / "pages.c", cwd=tmp_path)
+    (nobody.folder / "app").write_bytes((tmp_path / "app").read_bytes())
+    (nobody.folder / "app").chmod(0o600)
+    for name, why in (("gone", "No such file or directory"), ("app", "Permission denied")):
+        profile = nobody.record("true", options=["--heap=off", "--no-symbols"])
+        put_addresses(profile.path, str(nobody.folder / name), [0x1000], "file", name)
+        assert nobody.cprof_run("symbolize", profile.path).returncode == 0
+        frames = Frames(profile)
+        assert frames.reason == f"open {nobody.folder / name}: {why}; `cprof symbolize` names it where it can be read"
 
 
 def test_modules_are_listed_with_what_would_help(record, tmp_path):

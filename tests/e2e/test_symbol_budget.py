@@ -7,6 +7,7 @@ import pytest
 
 from elf import debug_file, pick_addresses
 
+
 @pytest.mark.slow
 def test_after_the_budget_names_have_no_lines_and_that_is_said(resolve, need):
     libc = need.file("/lib/x86_64-linux-gnu/libc.so.6", "another architecture").resolve()

@@ -8,6 +8,7 @@ import pytest
 
 from elf import SOURCES, debug_file, make, output, pick_addresses, section
 
+
 def test_every_address_in_a_symbol_is_named_by_it_and_others_by_their_function(resolve, need):
     """A stripped system library: only .dynsym, the rest is module+0xstart."""
     library = need.file("/usr/lib/x86_64-linux-gnu/libsqlite3.so.0", "libsqlite3 is not installed").resolve()
