@@ -101,11 +101,18 @@ static void print_column_names(struct columns columns, FILE *out)
 	fputc('\n', out);
 }
 
+/* To the last digit if there is room. */
+static struct units_text range_text(double value, const char *unit)
+{
+	struct units_text text = values_text(value, unit);
+
+	return text_width(text.text) + 2 <= RANGE_WIDTH ? text : values_short(value, unit);
+}
+
 static void print_spread(const struct stats *value, const char *unit, FILE *out)
 {
 	fprintf(out, "%*s%*s%*s", SPREAD_WIDTH, spread_text(value).text, RANGE_WIDTH,
-		values_short(value->min, unit).text, RANGE_WIDTH,
-		values_short(value->max, unit).text);
+		range_text(value->min, unit).text, RANGE_WIDTH, range_text(value->max, unit).text);
 }
 
 static void print_row(struct columns columns, const struct stat_event *event, FILE *out)

@@ -29,6 +29,13 @@ def test_the_table_of_several_runs_has_minimum_and_maximum(run):
     assert re.search(r"mean +std dev +min +max", run("stat", "-r", "2", "true").stderr)
 
 
+def test_the_table_has_small_counts_to_the_last_digit(runner, programs):
+    table = runner.cprof_run("stat", "-r", "2", "-e", "page-faults:u", programs / "pages", 5000).stderr
+    row = re.search(r"^ +([\d,]+) +\S+ % +([\d,]+) +([\d,]+)  page-faults:u", table, re.M)
+    mean, least, most = (int(figure.replace(",", "")) for figure in row.groups())
+    assert 5000 < least <= mean <= most < 5200
+
+
 def test_warm_up_runs_do_not_count(runner):
     script = "echo run >>log; [ $(wc -l <log) -gt 2 ]"  # the first two fail
     command = stat(runner, "--warmup", "2", "-r", "3", "sh", "-c", script)
