@@ -218,16 +218,20 @@ Test(report_text, heap_shows_whole_stacks)
 
 Test(report_text, several_processes_come_by_use)
 {
-	static const char expected[] = "PROCESSES\n"
-				       "pid     CPU  heap peak  allocations  command\n"
-				       "200  75.0 %    2.0 KiB            4  cc1 x.c\n"
-				       "100  25.0 %    1.0 KiB            3  ./app --size 3\n";
+	static const char expected[] =
+		"PROCESSES\n"
+		"pid     CPU  heap peak  allocations  exit  signal  command\n"
+		"200  75.0 %    2.0 KiB            4     -      11  cc1 x.c\n"
+		"100  25.0 %    1.0 KiB            3     0       -  ./app --size 3\n";
 	struct toy *toy = toy_new();
-	uint32_t child = toy_process(toy, "cc1 x.c", 200, 0)->id;
+	struct profile_process *process = toy_process(toy, "cc1 x.c", 200, 0);
+	uint32_t child = process->id;
 	uint32_t thread = toy_thread(toy, child, 200, "cc1"), stack = toy_stack(toy, "main", NULL);
 	struct profile_heap *heap;
 	char *text;
 
+	process->exit_status = -1;
+	process->signal = 11;
 	toy_process(toy, "idle", 300, 0);
 	toy_event(toy, "cycles", "cycles");
 	toy_sample(toy, stack, "cycles", 25, 2);

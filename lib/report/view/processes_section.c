@@ -6,9 +6,14 @@
 void section_processes(struct page *page, const struct analysis *a)
 {
 	static const struct column columns[] = {
-		{ "pid", COLUMN_NUMBER, false },       { "cpu_share", COLUMN_NUMBER, true },
-		{ "heap_peak", COLUMN_NUMBER, false }, { "heap_allocations", COLUMN_NUMBER, false },
-		{ "command", COLUMN_COMMAND, false },  { 0 },
+		{ "pid", COLUMN_NUMBER, false },
+		{ "cpu_share", COLUMN_NUMBER, true },
+		{ "heap_peak", COLUMN_NUMBER, false },
+		{ "heap_allocations", COLUMN_NUMBER, false },
+		{ "exit_status", COLUMN_NUMBER, false },
+		{ "signal", COLUMN_NUMBER, false },
+		{ "command", COLUMN_COMMAND, false },
+		{ 0 },
 	};
 	size_t shown = page_limit(page, a->busy_processes.nr, FEW_PROCESSES);
 
