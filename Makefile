@@ -52,6 +52,9 @@ endif
 prog_cflags = $(common) $(deps_cflags) $(san) $(CFLAGS) $(CPPFLAGS)
 # The shim runs inside somebody else's process: no sanitizer, nothing exported by accident.  Words that
 # were just stored one by one are not loaded in pairs, for which the CPU would have to wait.
+# It is loaded into each of thousands of short processes: one mapping for what is read, one for what is
+# written (next to which its table of libc's functions is, which no relocated page protects).
+shim_few_pages := -Wl,-z,noseparate-code -Wl,-z,norelro
 shim_cflags = $(common) -fno-tree-vectorize -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-builtin $(CFLAGS) $(CPPFLAGS)
 
 # --- what is built: the folders are the lists -------------------------------
@@ -95,7 +98,7 @@ $(unit): $(unit_objs) $(shim_unit) $(lib) | $(filter %/rust_words,$(programs))
 $(shim): $(shim_objs) lib/shim/exports.map
 	$(call say,LINK)
 	$(Q)$(CC) -shared $(LDFLAGS) -Wl,--version-script=lib/shim/exports.map -Wl,-z,defs \
-		-Wl,-z,now -Wl,-soname,libcprof-heap.so -o $@ $(shim_objs) -ldl
+		-Wl,-z,now $(shim_few_pages) -Wl,-soname,libcprof-heap.so -o $@ $(shim_objs) -ldl
 
 $(lib): $(lib_objs)
 	$(call say,AR)

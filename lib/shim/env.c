@@ -67,7 +67,7 @@ bool env_remember(void)
 
 const char *env_heap_path(void)
 {
-	return heap + strlen(HEAP);
+	return heap + sizeof(HEAP) - 1;
 }
 
 /* True if `path` is one of a list separated by colons or spaces. */

@@ -120,7 +120,8 @@ static struct bytes build_id(const struct image *image)
 /* The path, absolute; the first image is the program, which ld.so does not name. */
 static void enter_path(struct modules *modules, struct wire_module *m, const char *name)
 {
-	const char *path = *name ? name : modules->segment->exe;
+	const char *exe = text(modules) + modules->segment->exe_at;
+	const char *path = *name ? name : exe;
 	uint32_t size = *name ? (uint32_t)strlen(name) : modules->segment->exe_bytes;
 	bool is_relative = *name && *name != '/' && strchr(name, '/');
 	uint32_t room = is_relative ? CWD_BYTES : 0, at = text_reserve(modules, room + size);
@@ -139,15 +140,27 @@ static void enter_path(struct modules *modules, struct wire_module *m, const cha
 	m->path_bytes = (uint32_t)length + size;
 }
 
-static void enter_build_id(struct modules *modules, struct wire_module *m, struct bytes id)
+static uint32_t enter_text(struct modules *modules, struct bytes bytes, uint32_t *at_is)
 {
-	uint32_t at = text_reserve(modules, id.size);
+	uint32_t at = text_reserve(modules, bytes.size);
 
-	if (at == WIRE_TEXT_BYTES || !id.size)
+	if (at == WIRE_TEXT_BYTES || !bytes.size)
+		return 0;
+	memcpy(text(modules) + at, bytes.start, bytes.size);
+	*at_is = at;
+	return bytes.size;
+}
+
+static void keep(const struct modules *modules, struct module *m, const struct wire_module *wire)
+{
+	m->is_kept = wire->path_bytes + wire->build_id_bytes <= MODULE_TEXT_BYTES;
+	if (!m->is_kept)
 		return;
-	memcpy(text(modules) + at, id.start, id.size);
-	m->build_id_at = at;
-	m->build_id_bytes = id.size;
+	m->bias = wire->bias;
+	m->path_bytes = wire->path_bytes;
+	m->build_id_bytes = wire->build_id_bytes;
+	memcpy(m->text, text(modules) + wire->path_at, m->path_bytes);
+	memcpy(m->text + m->path_bytes, text(modules) + wire->build_id_at, m->build_id_bytes);
 }
 
 static bool same(const struct modules *modules, uint32_t id, const struct image *image)
@@ -201,8 +214,40 @@ static struct module *enter(struct modules *modules, const struct image *image)
 	wire->bias = image->bias;
 	wire->generation = atomic_load(&modules->generation);
 	enter_path(modules, wire, image->name);
-	enter_build_id(modules, wire, build_id(image));
+	wire->build_id_bytes = enter_text(modules, build_id(image), &wire->build_id_at);
+	keep(modules, &modules->module[id], wire);
 	return set_ready(modules, id, image);
+}
+
+/* --- the child of a fork ----------------------------------------------------------------------*/
+
+static void enter_kept(struct modules *modules, const struct module *m)
+{
+	struct wire_module *wire = shared(modules, m->id);
+	const char *build_id = m->text + m->path_bytes;
+
+	wire->start = m->start;
+	wire->end = m->end;
+	wire->bias = m->bias;
+	wire->generation = m->checked;
+	wire->path_bytes =
+		enter_text(modules, (struct bytes){ m->text, m->path_bytes }, &wire->path_at);
+	wire->build_id_bytes = enter_text(modules, (struct bytes){ build_id, m->build_id_bytes },
+					  &wire->build_id_at);
+}
+
+void modules_inherit(struct modules *modules, struct wire_segment *segment)
+{
+	modules->segment = segment;
+	atomic_store(&segment->modules_used, modules->known);
+	for (uint32_t id = 1; id < modules->known; id++) {
+		struct module *m = &modules->module[id];
+
+		if (m->is_kept && m->end)
+			enter_kept(modules, m);
+		else
+			*m = (struct module){ 0 };
+	}
 }
 
 /* --- finding ----------------------------------------------------------------------------------*/
@@ -305,13 +350,24 @@ const struct module *modules_find(struct modules *modules, uintptr_t pc)
 	return find_again(modules, m, pc);
 }
 
+/* Few pages for few rows; where it grows, rows are looked up again. */
+static unsigned int cache_bits(const struct modules *modules)
+{
+	uint32_t rows = atomic_load_explicit(&modules->rows, memory_order_relaxed);
+	unsigned int bits = MODULES_CACHE_FIRST_BITS;
+
+	while (bits < MODULES_CACHE_BITS && rows >> bits)
+		bits++;
+	return bits;
+}
+
 /*
  * The cache's half-written entries are misses for whoever reads them, another thread too.  It gives
  * the rule for pc, not the row, which is then one address long.
  */
 void modules_row(struct modules *modules, uintptr_t pc, struct unwind_row *row)
 {
-	struct unwind_cache cache = { modules->cache, MODULES_CACHE_BITS };
+	struct unwind_cache cache = { modules->cache, cache_bits(modules) };
 	uint64_t offset = (uint64_t)atomic_load(&modules->generation) << 48;
 
 	*row = (struct unwind_row){ .start = pc, .end = pc + 1 };
@@ -322,6 +378,7 @@ void modules_row(struct modules *modules, uintptr_t pc, struct unwind_row *row)
 
 	if (m)
 		unwind_cfi_find(&m->image, pc, row);
+	atomic_fetch_add_explicit(&modules->rows, 1, memory_order_relaxed);
 	unwind_cache_add(&cache, pc + offset,
 			 &(struct unwind_row){ row->start + offset, row->end + offset, row->rule });
 }

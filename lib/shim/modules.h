@@ -19,6 +19,7 @@
 #define SHIM_MODULES_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,15 +28,24 @@
 #include "unwind/cache.h"
 #include "unwind/cfi.h"
 
+#define MODULE_TEXT_BYTES 128
+
 struct module {
 	uintptr_t start;
 	_Atomic uintptr_t end; /* 0: not ready, or no more */
 	_Atomic uint32_t checked;
 	uint32_t id;
 	struct unwind_image image;
+
+	/* What the recorder was told, for the child of a fork to tell again: path and build id. */
+	uintptr_t bias;
+	uint32_t path_bytes, build_id_bytes;
+	char text[MODULE_TEXT_BYTES];
+	bool is_kept; /* there was room for all of it */
 };
 
 #define MODULES_CACHE_BITS 14
+#define MODULES_CACHE_FIRST_BITS 7
 
 struct modules {
 	struct wire_segment *segment; /* with modules and text behind it */
@@ -43,11 +53,15 @@ struct modules {
 	_Atomic uint32_t generation;
 	_Atomic uint32_t known;		    /* 1 more than the largest id in module[] */
 	struct module module[WIRE_MODULES]; /* by id; 0 is none */
-	struct unwind_cache_entry cache[1 << MODULES_CACHE_BITS]; /* of all threads */
+	/* Of all threads.  The more rows were added, the more of it is in use. */
+	_Atomic uint32_t rows;
+	struct unwind_cache_entry cache[1 << MODULES_CACHE_BITS];
 };
 
-/* May be called again in the child of a fork, for another segment. */
 void modules_init(struct modules *modules, struct wire_segment *segment, struct trie *trie);
+
+/* In the child of a fork, which has a segment of its own: what was known goes on being so. */
+void modules_inherit(struct modules *modules, struct wire_segment *segment);
 
 /*
  * The row of pc, by its image's CFI; kind NONE without.  Rows are remembered for all threads, by

@@ -5,7 +5,7 @@
 
 #define GRAIN 16
 
-_Alignas(4096) unsigned char pool[POOL_BYTES];
+_Alignas(GRAIN) unsigned char pool[POOL_BYTES];
 static _Atomic size_t used;
 
 /* In front of each block. */

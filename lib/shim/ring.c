@@ -62,14 +62,24 @@ static void populate(const struct ring *ring, uint32_t pos)
 	uintptr_t start = (uintptr_t)&ring->slots[pos & ring->mask] / PAGE * PAGE;
 	uintptr_t end = (uintptr_t)(&ring->slots[(ring->limit - 1) & ring->mask] + 1);
 
-	if (pos <= ring->mask && end > start)
+	if (pos <= ring->mask && end > start + PAGE)
 		sys_madvise((void *)start, end - start, MADV_POPULATE_WRITE);
+}
+
+/* The first time around as much again as there is, from a page on: most processes are short. */
+static uint32_t part_of(uint32_t size, uint32_t pos)
+{
+	uint32_t first = 1u << (31 - __builtin_clz(pos | PAGE / sizeof(struct wire_slot)));
+
+	if (pos >= size)
+		return size / 4;
+	return first < size / 16 ? first : size / 16;
 }
 
 /* Room up to the next part, or less if the consumer is behind.  False if there is none. */
 static bool extend(struct ring *ring, uint32_t pos, uint32_t tail)
 {
-	uint32_t size = ring->mask + 1, part = pos < size ? size / 16 : size / 4;
+	uint32_t size = ring->mask + 1, part = part_of(size, pos);
 	uint32_t used = pos - tail, step = part - (pos & (part - 1));
 
 	if (used >= size)

@@ -52,6 +52,13 @@ static int32_t outer_pid(void)
 	return pid > 0 ? pid : sys_getpid();
 }
 
+static uint32_t read_link(const char *path, char *buffer, size_t size)
+{
+	long length = sys_readlink(path, buffer, size);
+
+	return length > 0 ? (uint32_t)length : 0;
+}
+
 static uint32_t read_file(const char *path, char *buffer, size_t size)
 {
 	long fd = sys_open(path, O_RDONLY), got, used = 0;
@@ -64,14 +71,23 @@ static uint32_t read_file(const char *path, char *buffer, size_t size)
 	return (uint32_t)used;
 }
 
+/* The first of the text. */
+static void fill_text(struct wire_segment *segment)
+{
+	char *text = (char *)segment + WIRE_TEXT_AT;
+
+	segment->exe_bytes = read_link("/proc/self/exe", text, WIRE_EXE_BYTES);
+	segment->argv_at = segment->exe_bytes;
+	segment->argv_bytes =
+		read_file("/proc/self/cmdline", text + segment->argv_at, WIRE_ARGV_BYTES);
+	atomic_store(&segment->text_used, segment->argv_at + segment->argv_bytes);
+}
+
 static void fill_header(struct wire_segment *segment)
 {
-	long length = sys_readlink("/proc/self/exe", segment->exe, WIRE_EXE_BYTES);
-
-	segment->pid = outer_pid();
+	fill_text(segment);
+	segment->pid = session.outer_pid;
 	segment->ppid = sys_getppid();
-	segment->exe_bytes = length > 0 ? (uint32_t)length : 0;
-	segment->argv_bytes = read_file("/proc/self/cmdline", segment->argv, WIRE_ARGV_BYTES);
 	segment->start_clock = wire_clock();
 	segment->start_ns = sys_monotonic_ns();
 	segment->start_sequence = atomic_load(&session.control->sequence);
@@ -119,7 +135,9 @@ static uint32_t claim_segment(int32_t pid)
 
 static bool map_segment(int fd)
 {
-	uint32_t i = claim_segment(outer_pid());
+	session.outer_pid = outer_pid();
+
+	uint32_t i = claim_segment(session.outer_pid);
 
 	if (i == WIRE_SEGMENTS)
 		return false;
@@ -144,21 +162,31 @@ static bool make_page(void)
 
 	if (sys_failed(made) || sys_madvise(made, size, MADV_WIPEONFORK))
 		return false;
-	page = made;
-	session_live_word = &page->live;
-	session_exact_word = &page->exact;
+	if (page != made) {
+		page = made;
+		session_live_word = &page->live;
+		session_exact_word = &page->exact;
+	}
 	atomic_store(&page->ours, 1);
 	return true;
 }
 
 /* --- starting ---------------------------------------------------------------------------------*/
 
-static enum wire_reason objection(void)
+/* Against the program: what a forked child goes on with was looked at before. */
+static enum wire_reason objection_to_program(void)
 {
 	if (__asan_init || __tsan_init || __msan_init || __hwasan_init || __lsan_init)
 		return WIRE_REASON_SANITIZER;
-	if (real_is_foreign())
-		return WIRE_REASON_FOREIGN_MALLOC;
+	return real_is_foreign() ? WIRE_REASON_FOREIGN_MALLOC : WIRE_REASON_NONE;
+}
+
+static enum wire_reason objection(void)
+{
+	enum wire_reason reason = session.forked ? WIRE_REASON_NONE : objection_to_program();
+
+	if (reason)
+		return reason;
 	if (!make_page())
 		return WIRE_REASON_NO_FORK_GUARD;
 	if (session.mode == WIRE_MODE_SAMPLE && !chosen_init(&session.chosen))
@@ -173,12 +201,30 @@ static uint32_t allocator_module(void)
 	return m ? m->id : 0;
 }
 
+/* A fork in a signal handler that interrupted the shim: the child will return into it. */
+static bool is_inside(void)
+{
+	for (int level = 0; level < TRACK_LEVELS; level++)
+		if (self.hook[level] & GUARD_OURS)
+			return true;
+	return false;
+}
+
+/* Where the fork came in the middle of the shim, some may be half known. */
+static void know_modules(void)
+{
+	if (session.forked && !is_inside())
+		modules_inherit(&session.modules, session.segment);
+	else
+		modules_init(&session.modules, session.segment, &session.trie);
+}
+
 static bool go_live(void)
 {
 	enum wire_reason reason = objection();
 
-	modules_init(&session.modules, session.segment, &session.trie);
 	fill_header(session.segment);
+	know_modules();
 	if (reason) {
 		session_off(reason);
 		return false;
@@ -237,15 +283,6 @@ static bool is_forked(void)
 	return atomic_load(&session.state) == SESSION_STARTED && !atomic_load(&page->ours);
 }
 
-/* A fork in a signal handler that interrupted the shim: the child will return into it. */
-static bool is_inside(void)
-{
-	for (int level = 0; level < TRACK_LEVELS; level++)
-		if (self.hook[level] & GUARD_OURS)
-			return true;
-	return false;
-}
-
 /* Puts private memory where the parent's was that somebody may still write to. */
 static void detach(void)
 {
@@ -265,7 +302,7 @@ static bool start_child(void)
 	session.starter = &self;
 	if (is_inside())
 		detach();
-	track_forget_all();
+	track_inherit(!is_inside());
 	session.segment = NULL;
 	session.missed = 0;
 	session.forked = 1;

@@ -31,6 +31,7 @@ struct session {
 	_Atomic uint64_t missed;
 	_Atomic(void *) starter; /* some address of the thread that starts it */
 	int32_t pid;		 /* as getpid() has it */
+	int32_t outer_pid;	 /* in the recorder's eyes */
 	uint32_t forked;	 /* 1: it came about by a fork */
 	enum wire_mode mode;
 	_Atomic bool lost; /* what is counted is lost */

@@ -9,8 +9,9 @@
 
 __thread struct self self;
 
-/* By ring. */
+/* By ring, up to the last that a thread had. */
 static _Atomic(struct track *) tracks[WIRE_RINGS];
+static _Atomic uint32_t nr_tracks;
 static _Atomic uint32_t next_look;
 
 static bool is_mine(const struct wire_ring *shared)
@@ -89,6 +90,7 @@ static struct track *track_of(uint32_t i)
 	track = sys_mmap_private(sizeof(*track));
 	if (sys_failed(track))
 		return NULL;
+	wire_raise(&nr_tracks, i + 1);
 	return atomic_compare_exchange_strong(&tracks[i], &nobody, track) ? track : nobody;
 }
 
@@ -108,13 +110,21 @@ static void introduce(struct track *track, int32_t tid)
 	ring_put(&track->ring, &event);
 }
 
-void track_forget_all(void)
+void track_inherit(bool is_free)
 {
-	for (uint32_t i = 0; i < WIRE_RINGS; i++)
-		if (tracks[i])
-			tracks[i] = NULL;
+	struct track *own = is_free ? self.track[0] : NULL;
+
+	for (uint32_t i = 0; i < nr_tracks; i++)
+		tracks[i] = NULL;
 	for (unsigned int i = 0; i < TRACK_LEVELS; i++)
 		self.track[i] = NULL;
+	nr_tracks = own ? 1 : 0;
+	if (!own)
+		return;
+	own->sampler = (struct sampler){ 0 };
+	own->chosen_at = 0;
+	own->in_realloc = false;
+	tracks[0] = own;
 }
 
 struct track *track_claim(unsigned int level)

@@ -48,8 +48,9 @@ extern __thread struct self self __attribute__((tls_model("initial-exec")));
 /* A new one for the calling thread; NULL if there is none to be had. */
 struct track *track_claim(unsigned int level);
 
-/* In the child of a fork: those of the parent are not ours. */
-void track_forget_all(void);
+/* In the child of a fork: the rings of the parent are not ours.  The memory of the forking thread's
+ * track is, with what its walker knows of the program, unless the thread returns into it. */
+void track_inherit(bool is_free);
 
 static inline struct track *track_get(unsigned int level)
 {

@@ -3,7 +3,7 @@
 
 #include "shim/sys.h"
 
-#define FIRST_LOG2 10
+#define FIRST_LOG2 6 /* with its head, half a page: most processes are short */
 #define GROW_LOG2 2
 
 static struct trie_index *index_new(struct trie_index *older, uint32_t log2)

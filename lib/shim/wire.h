@@ -13,7 +13,7 @@
  *	in a segment:
  *	0			struct wire_segment
  *	WIRE_MODULES_AT		struct wire_module [WIRE_MODULES]	ids 1...
- *	WIRE_TEXT_AT		char [WIRE_TEXT_BYTES]			paths, build ids
+ *	WIRE_TEXT_AT		char [WIRE_TEXT_BYTES]			paths, build ids, arguments
  *	WIRE_NODES_AT		struct wire_node [WIRE_NODES]		ids 1...
  *	WIRE_SLOTS_AT		struct wire_slot [WIRE_SLOTS]		what the rings are made of
  *
@@ -117,7 +117,7 @@
 #define WIRE_ASAN_OPTIONS "verify_asan_link_order=0"
 
 #define WIRE_MAGIC UINT64_C(0x31656e7772706325)
-#define WIRE_VERSION 4
+#define WIRE_VERSION 5
 
 /* Everything that is mapped apart starts at a multiple of this, the largest page size. */
 #define WIRE_ALIGN (UINT64_C(64) << 10)
@@ -129,7 +129,7 @@
 #define WIRE_SLOTS (UINT32_C(1) << 24)
 #define WIRE_TEXT_BYTES (UINT32_C(1) << 20)
 
-#define WIRE_CONTROL_BYTES (2 * WIRE_ALIGN)
+#define WIRE_CONTROL_BYTES WIRE_ALIGN
 #define WIRE_SEGMENT_BYTES (UINT64_C(1) << 30)
 #define WIRE_FILE_BYTES (WIRE_CONTROL_BYTES + WIRE_SEGMENTS * WIRE_SEGMENT_BYTES)
 
@@ -169,15 +169,14 @@ struct wire_control {
 	/* Futex; 1 while the recorder sleeps. */
 	_Alignas(64) _Atomic uint32_t sleeping;
 
+	/* The next number; starts at 1.  Every event changes it: so nothing else is in its line, nor
+	 * in the next ones, which CPUs fetch with it. */
+	char gap[5 * 64];
+	_Alignas(64) _Atomic uint64_t sequence;
+	char other_gap[4 * 64];
+
 	_Alignas(64) _Atomic uint32_t segments_used;
 	_Atomic int32_t owner[WIRE_SEGMENTS]; /* pid, 0 is free */
-
-	/* The next number; starts at 1.  Far from anything else, every event changes it.  (The gap
-	 * is spelled out: a mapping is aligned to a page only, so no type here may ask for more.)
-	 */
-	char gap[WIRE_ALIGN - 3 * 64 - sizeof(uint32_t) * (1 + WIRE_SEGMENTS)];
-	_Atomic uint64_t sequence;
-	char rest[WIRE_ALIGN - sizeof(uint64_t)];
 };
 
 enum wire_state {
@@ -247,9 +246,10 @@ struct wire_segment {
 	_Alignas(64) _Atomic uint32_t
 		nodes_used; /* 1 more than the largest id in use, at least 1 */
 
-	_Alignas(64) uint32_t exe_bytes, argv_bytes; /* lengths in use, 0 if not known */
-	char exe[WIRE_EXE_BYTES];		     /* path, not terminated */
-	char argv[WIRE_ARGV_BYTES]; /* arguments, each terminated by \0; cut if longer */
+	/* In the text; 0 bytes if not known: the path, not terminated, and the arguments, each
+	 * terminated by \0, cut if longer. */
+	_Alignas(64) uint32_t exe_at, exe_bytes;
+	uint32_t argv_at, argv_bytes;
 
 	_Alignas(64) struct wire_ring ring[WIRE_RINGS];
 };
@@ -349,9 +349,8 @@ struct wire_slot {
 
 _Static_assert(sizeof(struct wire_slot) == 32, "two slots in a cache line");
 _Static_assert(sizeof(struct wire_ring) == 192, "three cache lines");
-_Static_assert(offsetof(struct wire_control, sequence) == WIRE_ALIGN &&
-		       sizeof(struct wire_control) == WIRE_CONTROL_BYTES,
-	       "the sequence has the second half");
+_Static_assert(offsetof(struct wire_control, sequence) == 512, "the sequence is apart");
+_Static_assert(sizeof(struct wire_control) <= WIRE_CONTROL_BYTES, "control");
 _Static_assert(_Alignof(struct wire_control) == 64 && _Alignof(struct wire_segment) == 64,
 	       "any page will do");
 _Static_assert(sizeof(struct wire_segment) <= WIRE_MODULES_AT, "header");

@@ -514,8 +514,10 @@ static void print_image(struct image *image, int with_stacks)
 	struct wire_segment *head = image->head;
 
 	fprintf(out, "{\"pid\": %d", head->pid);
-	print_text("exe", head->exe, head->exe_bytes);
-	print_text("argv", head->argv, head->argv_bytes);
+	const char *text = (const char *)head + WIRE_TEXT_AT;
+
+	print_text("exe", text + head->exe_at, head->exe_bytes);
+	print_text("argv", text + head->argv_at, head->argv_bytes);
 	print_number("state", head->state);
 	print_number("reason", head->reason);
 	print_number("allocations", image->allocations);

@@ -244,3 +244,33 @@ Test(shim_walk, finds_modules_with_path_and_build_id)
 	modules_changed(&modules);
 	cr_expect(eq(ptr, (void *)modules_find(&modules, (uintptr_t)&getppid), (void *)m));
 }
+
+static const struct wire_module *told(const char *segment, uint32_t id)
+{
+	return (const struct wire_module *)(segment + WIRE_MODULES_AT) + id;
+}
+
+static bool same_text(const char *a, uint32_t a_at, const char *b, uint32_t b_at, uint32_t bytes)
+{
+	return !memcmp(a + WIRE_TEXT_AT + a_at, b + WIRE_TEXT_AT + b_at, bytes);
+}
+
+Test(shim_walk, a_forked_child_tells_its_parents_modules_again)
+{
+	uint32_t id = modules_find(&modules, (uintptr_t)&getppid)->id;
+	const struct wire_module *before = told(file.segment, id), *again;
+	char *segment = shim_file_map(file.fd, wire_segment_at(1), WIRE_HEAD_BYTES);
+
+	modules_inherit(&modules, (struct wire_segment *)segment);
+	again = told(segment, id);
+	cr_expect(eq(u32, ((struct wire_segment *)segment)->modules_used, file.head->modules_used));
+	cr_expect(eq(u64, again->start, before->start));
+	cr_expect(eq(u64, again->end, before->end));
+	cr_expect(eq(u64, again->bias, before->bias));
+	cr_expect(eq(u32, again->path_bytes, before->path_bytes));
+	cr_expect(eq(u32, again->build_id_bytes, 20));
+	cr_expect(same_text(segment, again->path_at, file.segment, before->path_at,
+			    before->path_bytes));
+	cr_expect(same_text(segment, again->build_id_at, file.segment, before->build_id_at, 20));
+	cr_expect(eq(u32, modules_find(&modules, (uintptr_t)&getppid)->id, id));
+}

@@ -13,22 +13,17 @@
 
 /* --- who it is --------------------------------------------------------------------------------*/
 
-static char *copy_text(const char *text, uint32_t bytes, uint32_t limit)
-{
-	return bytes && bytes <= limit ? xstrndup(text, bytes) : NULL;
-}
-
 /* Arguments, each ended by \0, the last one maybe cut. */
-static void copy_arguments(struct image *image, const char *text, uint32_t bytes)
+static void copy_arguments(struct image *image, uint32_t at, uint32_t bytes)
 {
 	VEC(char *) arguments = { 0 };
+	char *text = bytes <= WIRE_ARGV_BYTES ? segment_text(image->segment, at, bytes) : NULL;
 
-	if (!bytes || bytes > WIRE_ARGV_BYTES)
+	if (!text)
 		return;
-	image->arguments_text = xcalloc(1, (size_t)bytes + 1);
-	memcpy(image->arguments_text, text, bytes);
-	for (uint32_t at = 0; at < bytes; at += (uint32_t)strlen(image->arguments_text + at) + 1)
-		vec_push(&arguments, image->arguments_text + at);
+	image->arguments_text = text;
+	for (uint32_t i = 0; i < bytes; i += (uint32_t)strlen(text + i) + 1)
+		vec_push(&arguments, text + i);
 	image->hello.nr_arguments = arguments.nr;
 	vec_push(&arguments, NULL);
 	image->arguments = arguments.at;
@@ -36,8 +31,8 @@ static void copy_arguments(struct image *image, const char *text, uint32_t bytes
 
 static void read_hello(struct image *image, const struct wire_segment *shared)
 {
-	image->executable = copy_text(shared->exe, shared->exe_bytes, WIRE_EXE_BYTES);
-	copy_arguments(image, shared->argv, shared->argv_bytes);
+	image->executable = segment_text(image->segment, shared->exe_at, shared->exe_bytes);
+	copy_arguments(image, shared->argv_at, shared->argv_bytes);
 	image->hello.pid = image->segment->pid;
 	image->hello.parent_pid = shared->ppid;
 	image->hello.is_forked = image->segment->is_forked;
