@@ -138,8 +138,8 @@ static struct source *jit_open(const struct source_request *request)
 			jit->stale ? "code made at run time; its /tmp/perf-PID.map is older than "
 				     "the process"
 				   : "code made at run time; no /tmp/perf-PID.map names it (node "
-				     "--perf-basic-prof, java -XX:+DumpPerfMapAtExit, python -X "
-				     "perf write one)";
+				     "--perf-basic-prof, java -XX:+UnlockDiagnosticVMOptions "
+				     "-XX:+DumpPerfMapAtExit, python -X perf write one)";
 
 		jit_close(&jit->source);
 		return source_without(request, reason);

@@ -51,11 +51,12 @@ def functions(path):
 
 
 def pick_addresses(path, nr, listed=None):
-    """A third each: starts of functions, somewhere in functions, anywhere in .text.  Fewer only if there are."""
+    """A third each: starts and middles of functions, anywhere in functions, anywhere in .text.  Fewer only if there are."""
     chance = random.Random(7)
     known = functions(listed or path)
     start, size = section(path, ".text")
-    picked = {address for address, _ in chance.sample(known, min(len(known), nr // 3))}
+    picked = {address + length // 2 * middle for middle in (0, 1)
+              for address, length in chance.sample(known, min(len(known), nr // 6))}
 
     def add(up_to, pick):
         for _ in range(20 * nr):

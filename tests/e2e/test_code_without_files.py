@@ -6,6 +6,7 @@ import contextlib
 import os
 import random
 import sqlite3
+import struct
 import time
 import types
 from pathlib import Path
@@ -92,6 +93,50 @@ def test_a_perf_map_that_anybody_may_have_put_there_is_not_used(kind, nobody, tm
             os.chown(jit.path, 12345, -1)
         frames = jit.names()
     assert set(frames.names().values()) == {jit.nameless} and "--perf-basic-prof" in frames.reason
+
+
+def java_class():
+    """As compiled: class Spin { static int sum; static void main(String[] args) { for (int i = 0; i < 600000000; i++) sum += i; } }
+
+    The JDK that would compile it is seldom installed."""
+    def utf8(text):
+        return struct.pack(">BH", 1, len(text)) + text.encode()
+    constants = [utf8("Spin"), bytes((7, 0, 1)), utf8("java/lang/Object"), bytes((7, 0, 3)), utf8("main"),
+                 utf8("([Ljava/lang/String;)V"), utf8("Code"), utf8("sum"), utf8("I"), bytes((12, 0, 8, 0, 9)),
+                 bytes((9, 0, 2, 0, 10)), struct.pack(">Bi", 3, 600000000)]
+    code = (bytes((0x03, 0x3c,                                    # iconst_0, istore_1
+                   0xb2, 0, 11, 0x1b, 0x60, 0xb3, 0, 11,          # getstatic sum, iload_1, iadd, putstatic sum
+                   0x84, 1, 1, 0x1b, 0x12, 12, 0xa1, 0xff, 0xf2,  # iinc, iload_1, ldc, if_icmplt -14
+                   0xb1)))                                        # return
+    body = struct.pack(">HHI", 2, 2, len(code)) + code + bytes(4)
+    return (struct.pack(">IHHH", 0xcafebabe, 0, 49, len(constants) + 1) + b"".join(constants) +
+            struct.pack(">HHHH", 0x21, 2, 4, 0) + struct.pack(">HHHHH", 1, 8, 8, 9, 0) +
+            struct.pack(">HHHHH", 1, 9, 5, 6, 1) + struct.pack(">HI", 7, len(body)) + body + bytes(2))
+
+
+SPIN_JS = "function spin(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 31 + i) % 1000003; return s; }\nspin(1e8);\n"
+SPIN_PY = "def spin(n):\n    while n:\n        n -= 1\nspin(20000000)\n"
+COMPILERS = {"node": (["node", "--perf-basic-prof", "spin.js"], "spin"),
+             "java": (["java", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-XX:TieredStopAtLevel=1",
+                       "-cp", ".", "Spin"], "void Spin.main(java.lang.String[])"),
+             "python3": (["python3", "-X", "perf", "spin.py"], "py::spin:")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_code_that_a_compiler_makes_at_run_time_is_named_by_the_map_that_it_writes(compiler, record, runner, need, tmp_path):
+    command, name = COMPILERS[compiler]
+    need.tool(command[0])
+    if compiler == "python3" and runner.run("python3", "-c", "import sys; sys.exit(sys.version_info < (3, 12))").returncode:
+        pytest.skip("this python3 writes no map: it takes 3.12")
+    for file, contents in (("spin.js", SPIN_JS.encode()), ("spin.py", SPIN_PY.encode()), ("Spin.class", java_class())):
+        (tmp_path / file).write_bytes(contents)
+    profile = record(*command, options=["--heap=off"])
+    report = profile.report()
+    for process in report["processes"]:
+        Path(f"/tmp/perf-{process['pid']}.map").unlink(missing_ok=True)
+    total = sum(f["total"] for f in report["cpu"]["functions"] if name in f["name"] and f["module"].startswith("[anon"))
+    assert total > 0.2, [f["name"] for f in report["cpu"]["functions"][:10]]
 
 
 def test_a_program_that_makes_code_is_named_by_its_perf_map(record, programs):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from elf import SOURCES, build_id, make, stripped_program
+from elf import SOURCES, build_id, make, source, stripped_program
 from frames import Frames, put_addresses
 
 
@@ -78,6 +78,17 @@ def test_nothing_is_fetched_unasked(option, urls, server, resolve, tmp_path):
     frames = resolve(app, [main], *option, env=dict(server.env, DEBUGINFOD_URLS=server.url if urls else ""))
     assert frames.debug == "none" and "try --debuginfod" in frames.reason
     assert not server.asked
+
+
+def test_asked_for_are_only_files_that_samples_are_in(server, record, tmp_path):
+    for name, work in (("busy", "while (n--) __asm__ volatile(\"\");"), ("idle", "")):
+        make("gcc", "-O1", "-shared", "-fPIC", "-s", "-o", f"lib{name}.so", f"{name}.c", cwd=source(
+            tmp_path, f"{name}.c", f"void {name}(long n) {{ {work} }}"))
+    make("gcc", "-O1", "-s", "-o", "app", "app.c", "-L.", "-Wl,--no-as-needed", "-lbusy", "-lidle", "-Wl,-rpath,$ORIGIN",
+         cwd=source(tmp_path, "app.c", "void busy(long); int main(void) { busy(500000000); }"))
+    record(tmp_path / "app", options=["--heap=off", "--debuginfod"], env=server.env)
+    assert asks_for(tmp_path / "libbusy.so") in server.asked
+    assert asks_for(tmp_path / "libidle.so") not in server.asked
 
 
 def test_a_fetched_file_of_another_build_is_not_used(server, resolve, tmp_path):

@@ -19,6 +19,23 @@ def test_demangled_names_are_those_of_llvm(programs, resolve, need):
     assert names and dict(zip(names, shown)) == names
 
 
+OF_LANGUAGES = {"_ZN5shape6CircleC1ERKd": "shape::Circle::Circle(double const&)",
+                "_ZN4core3fmt5write17h0123456789abcdefE": "core::fmt::write",
+                "_RNvNtCs1234_7mycrate3foo3bar": "mycrate::foo::bar",
+                "_D3app4Tree6insertMFiZv": "app.Tree.insert(int)",
+                "plain_c": "plain_c"}
+
+
+def test_symbols_of_each_language_are_as_its_source_spells_them(resolve, tmp_path):
+    make("gcc", "-shared", "-nostdlib", "-o", "all.so", "all.s", cwd=source(tmp_path, "all.s", "".join(
+        f".globl {name}\n.type {name}, @function\n{name}: nop\n.size {name}, .-{name}\n" for name in OF_LANGUAGES)))
+    addresses = {symbol(tmp_path / "all.so", name): name for name in OF_LANGUAGES}
+    names = resolve(tmp_path / "all.so", addresses).names()
+    assert {addresses[address]: shown for address, shown in names.items()} == OF_LANGUAGES
+    names = resolve(tmp_path / "all.so", addresses, "--no-demangle").names()
+    assert names == addresses
+
+
 SCOPED = {"in_class": "outer::(anonymous namespace)::Table::in_class",
           "out_of_class": "outer::(anonymous namespace)::Table::out_of_class",
           "in_local_class": "outer::(anonymous namespace)::Table::out_of_class::Local::in_local_class",
