@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import counting
 import fixed
 import heap
+import processes
 import sampling
 import symbols
 import unwind
@@ -44,6 +45,8 @@ PARTS = (
     Part("record", "what CPU samples with call stacks cost, and how good they are", sampling.COLUMNS, sampling.measure),
     Part("heap", "what one malloc or free more costs, by depth, live blocks and threads", heap.COLUMNS, heap.measure),
     Part("fixed", "what it costs to record /bin/true", fixed.COLUMNS, fixed.measure),
+    Part("processes", "what each process costs, of a script that runs 2,000 short programs", processes.COLUMNS,
+         processes.measure),
     Part("counting", "what it costs to count over many runs, beside perf stat and hyperfine", counting.COLUMNS,
          counting.measure),
     Part("symbols", "what it costs to look up names, lines and inlined calls of the same addresses", symbols.COLUMNS,
