@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Whatever the machine or the user gives it, cprof says what is wrong, once, and the program goes on."""
 
+import contextlib
 import json
 import os
 import pwd
@@ -10,7 +11,7 @@ import signal
 import subprocess
 
 import pytest
-from conftest import Runner
+from conftest import Runner, wait_for
 
 HOSTILE = b"\033[31mx\007\xc2\x9b\xff"
 
@@ -287,6 +288,22 @@ def test_nobody_reads_what_is_said(command, runner, cprof, programs):
     assert (runner.folder / "status").read_text() == "3\n", result.stderr
     if command == "record":
         assert json.loads(runner.cprof_run("report", "--json").stdout)["complete"]
+
+
+@pytest.mark.parametrize("command", ["record", "stat"])
+def test_a_full_pipe_holds_up_what_is_said_not_the_program(command, runner, cprof):
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writer, bytes(4096))
+    os.set_blocking(writer, True)
+    process = runner.start(cprof, command, "sh", "-c", "touch ended; exit 7", stderr=writer)
+    os.close(writer)
+    assert wait_for((runner.folder / "ended").exists)
+    with open(reader, "rb") as pipe:
+        said = pipe.read().lstrip(b"\0").decode()
+    assert process.wait(60) == 7 and "sh -c 'touch ended; exit 7'" in said
 
 
 # --- paths ---------------------------------------------------------------------------------------
