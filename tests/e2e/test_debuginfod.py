@@ -7,11 +7,11 @@ import pty
 import signal
 import subprocess
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
+from conftest import wait_for
 from elf import SOURCES, build_id, make, source, stripped_program
 from frames import Frames, put_addresses
 
@@ -80,13 +80,18 @@ def test_nothing_is_fetched_unasked(option, urls, server, resolve, tmp_path):
     assert not server.asked
 
 
-def test_asked_for_are_only_files_that_samples_are_in(server, record, tmp_path):
-    for name, work in (("busy", "while (n--) __asm__ volatile(\"\");"), ("idle", "")):
+def program_of_three(folder):
+    """A program that spends its time in one of its two libraries.  All are stripped."""
+    for name in ("busy", "idle"):
         make("gcc", "-O1", "-shared", "-fPIC", "-s", "-o", f"lib{name}.so", f"{name}.c", cwd=source(
-            tmp_path, f"{name}.c", f"void {name}(long n) {{ {work} }}"))
+            folder, f"{name}.c", f"int {name}(long n) {{ while (n--) __asm__ volatile(\"\"); return 0; }}"))
     make("gcc", "-O1", "-s", "-o", "app", "app.c", "-L.", "-Wl,--no-as-needed", "-lbusy", "-lidle", "-Wl,-rpath,$ORIGIN",
-         cwd=source(tmp_path, "app.c", "void busy(long); int main(void) { busy(500000000); }"))
-    record(tmp_path / "app", options=["--heap=off", "--debuginfod"], env=server.env)
+         cwd=source(folder, "app.c", "int busy(long); int main(void) { return busy(500000000); }"))
+    return folder / "app"
+
+
+def test_asked_for_are_only_files_that_samples_are_in(server, record, tmp_path):
+    record(program_of_three(tmp_path), options=["--heap=off", "--debuginfod"], env=server.env)
     assert asks_for(tmp_path / "libbusy.so") in server.asked
     assert asks_for(tmp_path / "libidle.so") not in server.asked
 
@@ -112,14 +117,6 @@ def test_a_server_that_does_not_answer_is_given_up(server, resolve, tmp_path):
     assert frames.debug == "none" and "debuginfod does not answer" in frames.reason
 
 
-def wait_until(condition):
-    for _ in range(3000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it did not happen")
-
-
 def test_an_interrupt_skips_what_is_fetched_and_a_terminal_shows_it(server, record, runner, tmp_path):
     server.stalls = True
     app, _, main = stripped_program(tmp_path)
@@ -138,6 +135,21 @@ def test_an_interrupt_skips_what_is_fetched_and_a_terminal_shows_it(server, reco
     assert "skipped" in Frames(profile).reason
 
 
+def test_a_second_interrupt_skips_all_that_is_left(server, record, runner, tmp_path):
+    profile = record(program_of_three(tmp_path), options=["--heap=off"])
+    modules = {name for name, in profile.sql("SELECT name FROM module")}
+    assert {"app", "libbusy.so"} <= modules
+    server.stalls = True
+    with runner.start(runner.cprof, "symbolize", "--debuginfod", profile.path, env=server.env) as process:
+        for nr in (1, 2):
+            assert wait_for(lambda: len(server.asked) == nr, 60)
+            process.send_signal(signal.SIGINT)
+        assert process.wait() == 0
+    assert len(server.asked) == 2
+    reasons = profile.sql("SELECT reason FROM module WHERE reason LIKE '%skipped%'")
+    assert len(reasons) >= 2
+
+
 def test_asked_to_end_it_leaves_the_profile_as_it_was(server, record, runner, tmp_path):
     server.stalls = True
     app, _, main = stripped_program(tmp_path)
@@ -145,7 +157,7 @@ def test_asked_to_end_it_leaves_the_profile_as_it_was(server, record, runner, tm
     put_addresses(profile.path, str(app), [main], "file", "app")
     with runner.start(runner.cprof, "symbolize", "--debuginfod", profile.path, env=server.env, text=True,
                       stderr=subprocess.PIPE) as process:
-        wait_until(lambda: server.asked)
+        assert wait_for(lambda: server.asked, 60)
         process.send_signal(signal.SIGTERM)
         message = process.communicate()[1]
         assert "stopped by SIGTERM while looking up names" in message
