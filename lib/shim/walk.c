@@ -26,10 +26,10 @@ static unwind_rule rule_from_cfi(const struct walk *walk, const struct unwind_fr
 	return unwind_rule_or_chain(row.rule);
 }
 
-/* Return addresses are close to each other, but not evenly spread. */
+/* The low bits are as good as any, and the next step waits for them. */
 static inline uint32_t exit_at(uint64_t pc)
 {
-	return (uint32_t)(pc ^ pc >> WALK_EXIT_BITS) & ((1U << WALK_EXIT_BITS) - 1);
+	return (uint32_t)pc & ((1U << WALK_EXIT_BITS) - 1);
 }
 
 static inline bool is_known(const struct walk_exit *exit, const struct unwind_frame *frame)
@@ -99,7 +99,7 @@ static inline void set_barrier(struct walk *walk, uint32_t i)
 /* Where the frame's pc is on the stack. */
 static inline uint64_t return_at(const struct walk *walk, uint32_t i)
 {
-	return ARCH_RETURN_IS_PUSHED ? walk->point[i].sp + ARCH_RETURN_AT_CFA : walk->return_at[i];
+	return ARCH_RETURN_IS_PUSHED ? walk->sp[i] + ARCH_RETURN_AT_CFA : walk->return_at[i];
 }
 
 /* That the stack can be read there is certain from now on. */
@@ -109,10 +109,10 @@ static inline bool stays(const struct walk *walk, uint64_t address)
 }
 
 /* Whether the way from the frame to its caller begins with fp. */
-static inline bool uses_fp(const struct walk_frame *frame, enum unwind_rule_kind kind)
+static inline bool uses_fp(enum unwind_rule_kind kind, uint32_t flags)
 {
 	return kind == UNWIND_RULE_FP || kind == UNWIND_RULE_CHAIN ||
-	       (!ARCH_RETURN_IS_PUSHED && frame->flags & WALK_SP_LOST);
+	       (!ARCH_RETURN_IS_PUSHED && flags & WALK_SP_LOST);
 }
 
 /* Whether that way can be checked: it goes by what is kept here. */
@@ -129,40 +129,39 @@ static inline bool is_checkable(unwind_rule rule)
 /* The caller's fp, which it needs, is to be found again where frame i saved it. */
 static void check_fp(struct walk *walk, uint32_t i)
 {
-	struct walk_frame *frame = &walk->frame[i];
-	bool is_chain = unwind_rule_kind(frame->rule) == UNWIND_RULE_CHAIN;
-	uint32_t slot = is_chain ? 2 : unwind_rule_fp(frame->rule);
-	uint64_t address = walk->point[i - 1].sp - ARCH_WORD * (uint64_t)slot;
+	struct walk_state *state = &walk->state[i];
+	bool is_chain = unwind_rule_kind(walk->rule[i]) == UNWIND_RULE_CHAIN;
+	uint32_t slot = is_chain ? 2 : unwind_rule_fp(walk->rule[i]);
+	uint64_t address = walk->sp[i - 1] - ARCH_WORD * (uint64_t)slot;
 
 	if (slot == UNWIND_FP_SAME || slot == UNWIND_FP_LOST)
-		frame->flags |= WALK_NEEDS_FP;
-	else if (slot == UNWIND_FP_AT_FP || address < walk->point[i].sp || !stays(walk, address))
+		state->flags |= WALK_NEEDS_FP;
+	else if (slot == UNWIND_FP_AT_FP || address < walk->sp[i] || !stays(walk, address))
 		set_barrier(walk, i);
 	else
-		walk->fp[frame->nr_fps++] = (struct walk_fp){ address, frame[-1].fp };
+		walk->saved[state->nr_fps++] = (struct walk_fp){ address, walk->fp[i - 1] };
 }
 
 /* The way from frame i to its caller. */
-static __attribute__((noinline)) void set_way_out(struct walk *walk, uint32_t i)
+static void set_way_out(struct walk *walk, uint32_t i)
 {
-	struct walk_frame *frame = &walk->frame[i];
-	enum unwind_rule_kind kind = unwind_rule_kind(frame->rule);
+	struct walk_state *state = &walk->state[i];
 
-	frame->nr_fps = frame[-1].nr_fps;
-	frame->flags &= ~(uint32_t)WALK_PLAIN;
-	if (uses_fp(frame, kind))
-		frame->flags |= WALK_NEEDS_FP;
-	if (!is_checkable(frame->rule) || !stays(walk, return_at(walk, i - 1)))
+	state->nr_fps = state[-1].nr_fps;
+	state->flags &= ~(uint32_t)WALK_PLAIN;
+	if (uses_fp(unwind_rule_kind(walk->rule[i]), state->flags))
+		state->flags |= WALK_NEEDS_FP;
+	if (!is_checkable(walk->rule[i]) || !stays(walk, return_at(walk, i - 1)))
 		set_barrier(walk, i);
-	else if (frame[-1].flags & WALK_NEEDS_FP)
+	else if (state[-1].flags & WALK_NEEDS_FP)
 		check_fp(walk, i);
 }
 
 /* The root has no caller; whether that stays so must not depend on what is in memory. */
 static void set_no_way_out(struct walk *walk)
 {
-	walk->frame[0].nr_fps = 0;
-	if (unwind_rule_kind(walk->frame[0].rule) != UNWIND_RULE_ROOT)
+	walk->state[0].nr_fps = 0;
+	if (unwind_rule_kind(walk->rule[0]) != UNWIND_RULE_ROOT)
 		set_barrier(walk, 0);
 }
 
@@ -174,7 +173,7 @@ static inline uint64_t word_at(uint64_t address)
 /* A number, so that four are combined without a branch. */
 static inline unsigned int is_there(const struct walk *walk, uint32_t i)
 {
-	return unwind_code(word_at(return_at(walk, i))) == walk->point[i].pc;
+	return unwind_code(word_at(return_at(walk, i))) == walk->pc[i];
 }
 
 static inline unsigned int four_are_there(const struct walk *walk, uint32_t i)
@@ -202,7 +201,7 @@ static inline uint32_t nr_fps_there(const struct walk *walk, uint32_t nr)
 {
 	uint32_t i = 0;
 
-	while (i < nr && word_at(walk->fp[i].address) == walk->fp[i].value)
+	while (i < nr && word_at(walk->saved[i].address) == walk->saved[i].value)
 		i++;
 	return i;
 }
@@ -218,9 +217,9 @@ static inline uint32_t unchanged(struct walk *walk, uint32_t nr)
 	/* The innermost one's pc has been seen already. */
 	nr = nr_there(walk, nr - 1) + 1;
 
-	uint32_t nr_fps = nr_fps_there(walk, walk->frame[nr - 1].nr_fps);
+	uint32_t nr_fps = nr_fps_there(walk, walk->state[nr - 1].nr_fps);
 
-	while (walk->frame[nr - 1].nr_fps > nr_fps)
+	while (walk->state[nr - 1].nr_fps > nr_fps)
 		nr--;
 	return nr;
 }
@@ -238,11 +237,11 @@ static inline uint16_t *place_of_sp(struct walk *walk, uint64_t sp)
 /* Whether it is this frame of the last walk, and leads to the same callers. */
 static inline bool matches(const struct walk *walk, uint32_t i, const struct unwind_frame *at)
 {
-	const struct walk_frame *old = &walk->frame[i];
+	uint32_t flags = walk->state[i].flags;
 
-	return walk->point[i].sp == at->sp && walk->point[i].pc == at->pc && !at->exact &&
-	       (ARCH_RETURN_IS_PUSHED || (old->flags & WALK_SP_LOST) == flags_of(at)) &&
-	       (!(old->flags & WALK_NEEDS_FP) || (old->fp == at->fp && !at->fp_lost));
+	return walk->sp[i] == at->sp && walk->pc[i] == at->pc && !at->exact &&
+	       (ARCH_RETURN_IS_PUSHED || (flags & WALK_SP_LOST) == flags_of(at)) &&
+	       (!(flags & WALK_NEEDS_FP) || (walk->fp[i] == at->fp && !at->fp_lost));
 }
 
 /* --- nodes ------------------------------------------------------------------------------------*/
@@ -341,15 +340,18 @@ static inline __attribute__((always_inline)) struct walk_found *climb(struct wal
 	uint32_t flags, is_lost = at->fp_lost;
 	uint64_t room = room_above(walk, sp, &flags);
 
+	*place = WALK_FRAMES;
 	while (found != walk->found) {
 		const struct walk_exit *exit = &walk->exit[exit_at(pc)];
 		uint64_t distance = exit->distance;
 		unwind_rule rule = exit->rule;
 
-		*place = *place_of_sp(walk, sp);
-		if (*place < old && walk->point[*place].sp == sp && walk->point[*place].pc == pc)
+		uint32_t i = *place_of_sp(walk, sp);
+
+		if (walk->sp[i] == sp && walk->pc[i] == pc && i < old) {
+			*place = i;
 			break;
-		*place = WALK_FRAMES;
+		}
 		if (__builtin_expect(exit->pc != pc || distance - ARCH_WORD >= room, 0))
 			break;
 
@@ -404,8 +406,13 @@ step(struct walk *walk, struct walk_found *found, struct unwind_frame *at)
 		}
 		if (!ARCH_RETURN_IS_PUSHED && unwind_rule_kind(rule) == UNWIND_RULE_SP &&
 		    is_checkable(rule)) {
-			store(walk, found, at, rule, WALK_PLAIN);
-			return unwind_step(at, rule, stack_read, &walk->stack);
+			store(walk, found, at, rule, 0);
+
+			enum unwind_end end = unwind_step(at, rule, stack_read, &walk->stack);
+
+			if (!end && stays(walk, at->pc_at))
+				found->flags = WALK_PLAIN;
+			return end;
 		}
 	}
 
@@ -449,65 +456,60 @@ static inline struct way go(struct walk *walk, struct unwind_frame at)
 
 /* --- keeping a walk ---------------------------------------------------------------------------*/
 
-/* Of most frames there is nothing to say but that their caller is where it was. */
-static inline bool is_plain(const struct walk *walk, uint32_t i, uint32_t flags,
-			    uint32_t caller_flags)
+/* Of frame i more has to be kept, or of its caller. */
+static __attribute__((noinline)) void keep_more(struct walk *walk, uint32_t i,
+						const struct walk_found *found)
 {
-	return flags == WALK_PLAIN && !(caller_flags & WALK_NEEDS_FP) &&
-	       (ARCH_RETURN_IS_PUSHED || (i && stays(walk, return_at(walk, i - 1))));
-}
-
-/*
- * Gives a new frame its place; returns its flags.  Word by word: as these were just stored one by
- * one, they cannot be loaded in pairs at once.
- */
-static inline uint32_t place(struct walk *walk, uint32_t i, const struct walk_found *found,
-			     uint32_t caller_flags)
-{
-	struct walk_frame *frame = &walk->frame[i];
-
-	walk->point[i].sp = found->sp;
-	walk->point[i].pc = found->pc;
-	frame->flags = found->flags;
-	if (!ARCH_RETURN_IS_PUSHED)
-		walk->return_at[i] = walk->found_at[found - walk->found];
-	*place_of_sp(walk, found->sp) = (uint16_t)i;
-	if (__builtin_expect(is_plain(walk, i, found->flags, caller_flags), 1)) {
-		frame->nr_fps = frame[-1].nr_fps;
-		return WALK_PLAIN;
-	}
-	frame->fp = found->fp;
-	frame->rule = found->rule;
+	walk->state[i].flags = found->flags;
+	walk->fp[i] = found->fp;
+	walk->rule[i] = found->rule;
 	if (i)
 		set_way_out(walk, i);
 	else
 		set_no_way_out(walk);
-	return frame->flags;
+}
+
+/* A frame that is PLAIN has the state of its caller, unless that needs fp. */
+static inline struct walk_state plain_state(struct walk_state caller)
+{
+	return (struct walk_state){ caller.nr_fps,
+				    caller.flags & WALK_NEEDS_FP ? WALK_NEEDS_FP : WALK_PLAIN };
 }
 
 /* Puts the new frames behind those that were met and gives all of them nodes. */
 static inline uint32_t settle(struct walk *walk, struct way way)
 {
 	struct trie_view view = trie_view(walk->trie);
-	uint32_t node, flags = 0, i = way.old;
+	struct walk_state plain = { 0, WALK_NEEDS_FP };
+	uint32_t node, i = way.old;
 	uint64_t hash;
 
-	if (way.old) {
-		node = walk->frame[way.old - 1].node;
-		hash = walk->frame[way.old - 1].hash;
-		flags = walk->frame[way.old - 1].flags;
+	if (i) {
+		node = walk->node[i - 1];
+		hash = walk->hash[i - 1];
+		plain = plain_state(walk->state[i - 1]);
 	} else {
 		node = root_node(walk, &hash, way.end);
 	}
 	walk->nr_checkable = WALK_FRAMES;
 	for (const struct walk_found *found = way.first; found != end_of_found(walk);
 	     found++, i++) {
-		flags = place(walk, i, found, flags);
+		walk->sp[i] = found->sp;
+		walk->pc[i] = found->pc;
+		if (!ARCH_RETURN_IS_PUSHED)
+			walk->return_at[i] = walk->found_at[found - walk->found];
+		*place_of_sp(walk, found->sp) = (uint16_t)i;
+		if (__builtin_expect(found->flags == plain.flags, 1)) {
+			walk->state[i] = plain;
+		} else {
+			keep_more(walk, i, found);
+			plain = plain_state(walk->state[i]);
+		}
 		node = node_of(walk, view, &hash, node, found->pc);
 		if (!node)
 			return WIRE_STACK_OTHER;
-		walk->frame[i].node = node;
-		walk->frame[i].hash = hash;
+		walk->node[i] = node;
+		walk->hash[i] = hash;
 	}
 	atomic_signal_fence(memory_order_release);
 	walk->nr = i;

@@ -29,19 +29,10 @@
 #define WALK_EXIT_BITS 11
 #define WALK_PLACE_BITS 10
 
-/* What tells frames apart: dense, since all of them are looked at in each walk. */
-struct walk_point {
-	uint64_t sp;
-	uint64_t pc; /* with WIRE_EXACT_PC where it was interrupted: then it is in no slot */
-};
-
-struct walk_frame {
-	uint64_t hash; /* of the stack from here on, for the trie */
-	uint32_t node;
-	uint32_t nr_fps;  /* saved frame pointers that have to be there for it to be found again */
-	uint32_t flags;	  /* WALK_ */
-	unwind_rule rule; /* to its caller; not of those that are PLAIN, nor fp */
-	uint64_t fp;
+/* What has to be so for a frame of the last walk to be found again. */
+struct walk_state {
+	uint32_t nr_fps; /* saved frame pointers that are where they were */
+	uint32_t flags;	 /* WALK_ */
 };
 
 enum {
@@ -62,7 +53,8 @@ struct walk_exit {
 
 /* A frame on its way into the arrays, whose number is known when all are found. */
 struct walk_found {
-	uint64_t sp, pc; /* as those of walk_point */
+	uint64_t sp;
+	uint64_t pc; /* with WIRE_EXACT_PC where it was interrupted: then it is in no slot */
 	uint64_t fp;
 	unwind_rule rule;
 	uint32_t flags;
@@ -82,12 +74,17 @@ struct walk {
 	uint32_t nr_checkable; /* of them: the way out of the next one cannot be checked */
 	uint16_t place[1 << WALK_PLACE_BITS];	    /* by sp: which frame it may be of */
 	struct walk_exit exit[1 << WALK_EXIT_BITS]; /* by pc */
-	struct walk_point point[WALK_FRAMES];
-	struct walk_frame frame[WALK_FRAMES];
-	struct walk_fp fp[WALK_FRAMES];	      /* of those frames that have one, in their order */
+	/* The frames of the last walk, an array for each word: those of some are all looked at. */
+	uint64_t sp[WALK_FRAMES], pc[WALK_FRAMES];
+	uint64_t hash[WALK_FRAMES]; /* of the stack from there on, for the trie */
+	uint32_t node[WALK_FRAMES];
+	struct walk_state state[WALK_FRAMES];
+	unwind_rule rule[WALK_FRAMES]; /* to the caller; not of those that are PLAIN, nor fp */
+	uint64_t fp[WALK_FRAMES];
+	uint64_t return_at[WALK_FRAMES];   /* where pc is on the stack, if that is not below sp */
+	struct walk_fp saved[WALK_FRAMES]; /* of those frames that have one, in their order */
 	struct walk_found found[WALK_FRAMES]; /* from the end backwards */
-	/* Where pc is on the stack, where that is not below sp. */
-	uint64_t return_at[WALK_FRAMES], found_at[WALK_FRAMES];
+	uint64_t found_at[WALK_FRAMES];	      /* their return_at */
 };
 
 void walk_init(struct walk *walk, struct modules *modules, struct trie *trie, uint64_t top);
