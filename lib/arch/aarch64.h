@@ -33,6 +33,7 @@ enum {
 	/* struct sigcontext: regs[31], sp, pc. */
 	ARCH_SIGNAL_PC_FROM_SP = 8,
 	ARCH_SIGNAL_FP_FROM_SP = -16,
+	ARCH_SIGNAL_LINK_FROM_SP = -8,
 };
 
 /* mov x8, #__NR_rt_sigreturn; svc #0: a handler's caller, which has no CFI. */

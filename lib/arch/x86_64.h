@@ -30,6 +30,7 @@ enum {
 	/* Where the kernel saved the others, seen from the saved sp (struct sigcontext). */
 	ARCH_SIGNAL_PC_FROM_SP = 8,
 	ARCH_SIGNAL_FP_FROM_SP = -40,
+	ARCH_SIGNAL_LINK_FROM_SP = 0, /* there is none */
 };
 
 /* mov $__NR_rt_sigreturn, %rax; syscall.  libc's has CFI. */

@@ -8,7 +8,8 @@
  * calls push it, the return address is always at CFA - 8; CFI that says otherwise becomes
  * UNSUPPORTED. Where they leave it in a register, the operand of SP and FP is a pair, and `small`
  * says where a function saved it: at CFA - 8 * small, or UNWIND_RETURN_BY_FP, in the word above the
- * frame pointer's. With a 32-bit offset of the pc in front, a row of a table takes 8 bytes.
+ * frame pointer's, or UNWIND_RETURN_NEAR, at the other end of a frame that may be large. With a
+ * 32-bit offset of the pc in front, a row of a table takes 8 bytes.
  *
  * Rules are made from CFI by cfi.h and used up by step.h.  A zeroed rule is NONE.
  */
@@ -31,7 +32,8 @@ enum unwind_rule_kind {
 	UNWIND_RULE_AT_FP,	 /* CFA = the word at fp + 8 * offset, + 8 * small */
 	UNWIND_RULE_PLT,	 /* CFA = sp + 8, plus 8 where (pc & 15) >= operand */
 	UNWIND_RULE_REGISTER,	 /* CFA = register `small` + 8 * offset; see unwind_step() */
-	UNWIND_RULE_LINK,	 /* CFA = sp + 8 * offset; return address: in unwind_rule_link() */
+	UNWIND_RULE_LINK,	 /* CFA = sp + 8 * unwind_rule_link_distance(); return address: in
+				    unwind_rule_link() */
 	UNWIND_RULE_SIGNAL,	 /* interrupted sp: at sp + 8 * operand; pc and fp are around it */
 	UNWIND_RULE_CHAIN,	 /* no CFI: fp points to { caller's fp, return address } */
 	UNWIND_RULE_ROOT,	 /* the outermost frame */
@@ -55,6 +57,7 @@ enum {
 	UNWIND_FP_SAME = 0,    /* the function left the frame pointer alone */
 	UNWIND_FP_AT_FP = 510, /* saved where it points now */
 	UNWIND_FP_LOST = 511,  /* gone */
+	UNWIND_FP_NEAR = 512,  /* below a return address that is UNWIND_RETURN_NEAR */
 
 	UNWIND_OPERAND_MIN = -(1 << 18),
 	UNWIND_OPERAND_MAX = (1 << 18) - 1,
@@ -62,8 +65,21 @@ enum {
 	UNWIND_OFFSET_MIN = -(1 << 14),
 	UNWIND_OFFSET_MAX = (1 << 14) - 1,
 	UNWIND_SMALL_MAX = 15,
+	UNWIND_RETURN_NEAR = 0,
 	UNWIND_RETURN_ALONE = 14,
 	UNWIND_RETURN_BY_FP = 15,
+
+	/* Of UNWIND_RETURN_NEAR: a return address so many words above what the CFA is relative to,
+	 * and a CFA so many times two words above that. */
+	UNWIND_NEAR_WORDS_MAX = 31,
+	UNWIND_NEAR_PAIRS_MAX = (1 << 17) - 1,
+};
+
+/* What such a rule knows of the frame pointer. */
+enum unwind_near_fp {
+	UNWIND_NEAR_FP_SAME,
+	UNWIND_NEAR_FP_BELOW, /* saved in the word below the return address */
+	UNWIND_NEAR_FP_LOST,
 };
 
 static inline unwind_rule unwind_rule_make(enum unwind_rule_kind kind, int32_t operand, uint32_t fp)
@@ -98,10 +114,56 @@ static inline int32_t unwind_rule_pair(int32_t offset, uint32_t small)
 	return (int32_t)((uint32_t)offset << 4 | small);
 }
 
+/* The field of the frame pointer's slot. */
+static inline uint32_t unwind_rule_slot(unwind_rule rule)
+{
+	return rule >> 4 & 511;
+}
+
+/* Whether the rule is one of those that say where the return address is, and says that. */
+static inline bool unwind_rule_returns(unwind_rule rule, uint32_t small)
+{
+	enum unwind_rule_kind kind = unwind_rule_kind(rule);
+
+	return !ARCH_RETURN_IS_PUSHED && (kind == UNWIND_RULE_SP || kind == UNWIND_RULE_FP) &&
+	       unwind_rule_small(rule) == small;
+}
+
+/*
+ * A return address `words` above the register that the CFA is relative to, which is twice `pairs`
+ * words above that register.  The field of the slot has, from the lowest bit on: the words (5 bits),
+ * enum unwind_near_fp (2), and the upper bits of `pairs`, whose lower ones are the offset.
+ */
+static inline unwind_rule unwind_rule_make_near(enum unwind_rule_kind kind, uint32_t pairs,
+						uint32_t words, enum unwind_near_fp fp)
+{
+	return unwind_rule_make(kind,
+				unwind_rule_pair((int32_t)(pairs & 0x7fff), UNWIND_RETURN_NEAR),
+				words | (uint32_t)fp << 5 | pairs >> 15 << 7);
+}
+
+static inline uint32_t unwind_rule_near_words(unwind_rule rule)
+{
+	return unwind_rule_slot(rule) & 31;
+}
+
+static inline enum unwind_near_fp unwind_rule_near_fp(unwind_rule rule)
+{
+	return (enum unwind_near_fp)(unwind_rule_slot(rule) >> 5 & 3);
+}
+
+static inline int64_t unwind_rule_near_pairs(unwind_rule rule)
+{
+	return (unwind_rule_offset(rule) & 0x7fff) | (int64_t)(unwind_rule_slot(rule) >> 7) << 15;
+}
+
 /* From the register that the CFA is relative to, in words. */
 static inline int64_t unwind_rule_distance(unwind_rule rule)
 {
-	return ARCH_RETURN_IS_PUSHED ? unwind_rule_operand(rule) : unwind_rule_offset(rule);
+	if (ARCH_RETURN_IS_PUSHED)
+		return unwind_rule_operand(rule);
+	return unwind_rule_returns(rule, UNWIND_RETURN_NEAR) ? 2 * unwind_rule_near_pairs(rule)
+							     : unwind_rule_offset(rule);
 }
 
 /* The register that holds the return address, by its DWARF number. */
@@ -110,26 +172,31 @@ static inline uint32_t unwind_rule_link(unwind_rule rule)
 	return ARCH_RETURN_IS_PUSHED ? unwind_rule_small(rule) : ARCH_DWARF_RETURN;
 }
 
-/* Whether the field of the frame pointer's slot is that of the return address. */
-static inline bool unwind_rule_return_is_alone(unwind_rule rule)
+/* From sp, in words, where the return address is in that register. */
+static inline int64_t unwind_rule_link_distance(unwind_rule rule)
 {
-	enum unwind_rule_kind kind = unwind_rule_kind(rule);
-
-	return !ARCH_RETURN_IS_PUSHED && (kind == UNWIND_RULE_SP || kind == UNWIND_RULE_FP) &&
-	       unwind_rule_small(rule) == UNWIND_RETURN_ALONE;
+	return ARCH_RETURN_IS_PUSHED ? unwind_rule_offset(rule) : unwind_rule_operand(rule);
 }
 
-/* The field itself. */
-static inline uint32_t unwind_rule_slot(unwind_rule rule)
-{
-	return rule >> 4 & 511;
-}
-
-/* UNWIND_FP_SAME, _AT_FP, _LOST, or n: saved at CFA - 8 * n. */
+/* UNWIND_FP_SAME, _AT_FP, _LOST, _NEAR, or n: saved at CFA - 8 * n. */
 static inline uint32_t unwind_rule_fp(unwind_rule rule)
 {
-	return unwind_rule_return_is_alone(rule) ? (uint32_t)UNWIND_FP_SAME
-						 : unwind_rule_slot(rule);
+	static const uint16_t near[] = { UNWIND_FP_SAME, UNWIND_FP_NEAR, UNWIND_FP_LOST,
+					 UNWIND_FP_LOST };
+
+	if (unwind_rule_returns(rule, UNWIND_RETURN_ALONE))
+		return UNWIND_FP_SAME;
+	if (unwind_rule_returns(rule, UNWIND_RETURN_NEAR))
+		return near[unwind_rule_near_fp(rule)];
+	return unwind_rule_slot(rule);
+}
+
+/* How many words below the CFA the frame pointer is saved; of a rule that knows. */
+static inline uint64_t unwind_rule_fp_depth(unwind_rule rule)
+{
+	if (unwind_rule_returns(rule, UNWIND_RETURN_NEAR))
+		return (uint64_t)unwind_rule_distance(rule) - unwind_rule_near_words(rule) + 1;
+	return unwind_rule_slot(rule);
 }
 
 /* The rule for code without CFI: try the chain of frame pointers.  Others stay as they are. */

@@ -81,19 +81,49 @@ static uint32_t return_slot(const struct state *state, uint32_t fp)
 	return 0;
 }
 
+static enum unwind_near_fp near_fp(const struct state *state)
+{
+	if (state->fp.kind == UNWIND_PLACE_SAME)
+		return UNWIND_NEAR_FP_SAME;
+	return state->fp.kind == UNWIND_PLACE_CFA &&
+			       state->fp.offset == state->return_address.offset - ARCH_WORD
+		       ? UNWIND_NEAR_FP_BELOW
+		       : UNWIND_NEAR_FP_LOST;
+}
+
+/* A frame with the return address at its lower end, as GCC makes those that are large. */
+static unwind_rule near_rule(enum unwind_rule_kind kind, const struct state *state)
+{
+	int64_t cfa = state->cfa.offset, above = cfa + state->return_address.offset;
+
+	if (cfa < 0 || cfa % (2 * ARCH_WORD) || cfa / (2 * ARCH_WORD) > UNWIND_NEAR_PAIRS_MAX)
+		return unsupported(UNWIND_CFA_OFFSET);
+	if (above < 0 || above % ARCH_WORD || above / ARCH_WORD > UNWIND_NEAR_WORDS_MAX)
+		return unsupported(UNWIND_RETURN_ADDRESS);
+	return unwind_rule_make_near(kind, (uint32_t)(cfa / (2 * ARCH_WORD)),
+				     (uint32_t)(above / ARCH_WORD), near_fp(state));
+}
+
+static bool is_supported(unwind_rule rule)
+{
+	return unwind_rule_kind(rule) != UNWIND_RULE_UNSUPPORTED;
+}
+
 /* The CFA is relative to sp or fp. */
 static unwind_rule frame_rule(enum unwind_rule_kind kind, const struct state *state, uint32_t fp)
 {
+	unwind_rule rule = unsupported(UNWIND_RETURN_ADDRESS);
 	uint32_t slot;
 
 	if (ARCH_RETURN_IS_PUSHED)
 		return relative(kind, state->cfa.offset, fp);
 	slot = return_slot(state, fp);
-	if (!slot && fp == UNWIND_FP_SAME && is_slot(state->return_address.offset))
-		return paired(kind, state->cfa.offset, UNWIND_RETURN_ALONE,
+	if (slot)
+		rule = paired(kind, state->cfa.offset, slot, fp);
+	else if (fp == UNWIND_FP_SAME && is_slot(state->return_address.offset))
+		rule = paired(kind, state->cfa.offset, UNWIND_RETURN_ALONE,
 			      (uint32_t)(-state->return_address.offset / ARCH_WORD));
-	return slot ? paired(kind, state->cfa.offset, slot, fp)
-		    : unsupported(UNWIND_RETURN_ADDRESS);
+	return is_supported(rule) ? rule : near_rule(kind, state);
 }
 
 static unwind_rule register_rule(const struct state *state)
@@ -111,6 +141,9 @@ static unwind_rule register_rule(const struct state *state)
 
 static unwind_rule cfa_rule(const struct state *state)
 {
+	if (!ARCH_RETURN_IS_PUSHED && state->cfa.kind != CFA_REGISTER)
+		return unsupported(state->cfa.kind == CFA_TOO_LARGE ? UNWIND_CFA_OFFSET
+								    : UNWIND_CFA_EXPRESSION);
 	switch (state->cfa.kind) {
 	case CFA_REGISTER:
 		return register_rule(state);
@@ -137,7 +170,9 @@ static unwind_rule link_rule(const struct state *state)
 	if (state->cfa.kind != CFA_REGISTER || state->cfa.reg != ARCH_DWARF_SP ||
 	    reg > UNWIND_SMALL_MAX)
 		return unsupported(UNWIND_RETURN_ADDRESS);
-	return paired(UNWIND_RULE_LINK, state->cfa.offset, reg, fp_slot(state));
+	return ARCH_RETURN_IS_PUSHED
+		       ? paired(UNWIND_RULE_LINK, state->cfa.offset, reg, fp_slot(state))
+		       : relative(UNWIND_RULE_LINK, state->cfa.offset, fp_slot(state));
 }
 
 unwind_rule state_rule(const struct state *state, bool is_signal_frame)

@@ -32,6 +32,8 @@
 struct unwind_frame {
 	uint64_t pc, sp, fp;
 	uint64_t pc_at; /* where pc was read, of a frame that made a call */
+	uint64_t link;	/* of a frame that a signal interrupted: the register that calls leave the
+			   return address in; 0: unknown */
 	bool exact;	/* pc is where the thread was, not a return address */
 	bool fp_lost;	/* fp holds nothing of use */
 	bool sp_lost;	/* nor does sp, which is further up; where calls push the return address it
@@ -60,7 +62,7 @@ unwind_restore_fp(const struct unwind_frame *frame, unwind_rule rule, uint64_t c
 		  struct unwind_frame *caller, unwind_read *read, void *arg)
 {
 	uint32_t slot = unwind_rule_fp(rule);
-	uint64_t address = cfa - ARCH_WORD * (uint64_t)slot;
+	uint64_t address = cfa - ARCH_WORD * unwind_rule_fp_depth(rule);
 
 	caller->fp = frame->fp;
 	caller->fp_lost = frame->fp_lost | (slot == UNWIND_FP_LOST);
@@ -89,6 +91,9 @@ static inline uint64_t unwind_return_at(const struct unwind_frame *frame, unwind
 
 	if (ARCH_RETURN_IS_PUSHED)
 		return cfa + ARCH_RETURN_AT_CFA;
+	if (unwind_rule_returns(rule, UNWIND_RETURN_NEAR))
+		return cfa - ARCH_WORD * ((uint64_t)unwind_rule_distance(rule) -
+					  unwind_rule_near_words(rule));
 	if (words == UNWIND_RETURN_ALONE)
 		return cfa - ARCH_WORD * (uint64_t)unwind_rule_slot(rule);
 	if (words != UNWIND_RETURN_BY_FP)
@@ -127,7 +132,7 @@ static inline enum unwind_end unwind_step_link(struct unwind_frame *frame, unwin
 					       uint64_t return_address, unwind_read *read,
 					       void *arg)
 {
-	int64_t offset = (int64_t)ARCH_WORD * unwind_rule_offset(rule);
+	int64_t offset = (int64_t)ARCH_WORD * unwind_rule_link_distance(rule);
 	struct unwind_frame caller = { .pc = unwind_code(return_address),
 				       .sp = frame->sp + (uint64_t)offset };
 
@@ -164,6 +169,8 @@ static inline enum unwind_end unwind_step_signal(struct unwind_frame *frame, unw
 	    !read(arg, saved_sp + ARCH_SIGNAL_PC_FROM_SP, &caller.pc) ||
 	    !read(arg, saved_sp + ARCH_SIGNAL_FP_FROM_SP, &caller.fp))
 		return UNWIND_END_BAD_READ;
+	if (!ARCH_RETURN_IS_PUSHED)
+		read(arg, saved_sp + ARCH_SIGNAL_LINK_FROM_SP, &caller.link);
 	*frame = caller;
 	return UNWIND_MORE;
 }
@@ -200,14 +207,17 @@ unwind_step_sp(struct unwind_frame *frame, unwind_rule rule, unwind_read *read, 
 
 	if (ARCH_RETURN_IS_PUSHED || !frame->sp_lost)
 		return unwind_step_to(frame, rule, frame->sp + distance, read, arg);
-	if (frame->fp_lost || slot == UNWIND_FP_SAME || slot >= UNWIND_FP_AT_FP)
+	if (frame->fp_lost || slot == UNWIND_FP_SAME || slot == UNWIND_FP_AT_FP ||
+	    slot == UNWIND_FP_LOST)
 		return UNWIND_END_FP_LOST;
-	return unwind_step_to(frame, rule, frame->fp + ARCH_WORD * (uint64_t)slot, read, arg);
+	return unwind_step_to(frame, rule, frame->fp + ARCH_WORD * unwind_rule_fp_depth(rule), read,
+			      arg);
 }
 
 /*
  * Replaces *frame by its caller's and returns UNWIND_MORE, or says why there is none.  Of other
- * registers (UNWIND_RULE_REGISTER, UNWIND_RULE_LINK) it knows nothing: unsupported.
+ * registers (UNWIND_RULE_REGISTER, UNWIND_RULE_LINK) it knows nothing, but for the link of a frame
+ * that a signal interrupted: unsupported.
  */
 static inline __attribute__((always_inline)) enum unwind_end
 unwind_step(struct unwind_frame *frame, unwind_rule rule, unwind_read *read, void *arg)
@@ -240,8 +250,11 @@ unwind_step(struct unwind_frame *frame, unwind_rule rule, unwind_read *read, voi
 		return unwind_step_chain(frame, read, arg);
 	case UNWIND_RULE_ROOT:
 		return UNWIND_END_ROOT;
-	case UNWIND_RULE_REGISTER:
 	case UNWIND_RULE_LINK:
+		if (ARCH_RETURN_IS_PUSHED || !frame->exact || !frame->link)
+			return UNWIND_END_UNSUPPORTED;
+		return unwind_step_link(frame, rule, frame->link, read, arg);
+	case UNWIND_RULE_REGISTER:
 	case UNWIND_RULE_UNSUPPORTED:
 		return UNWIND_END_UNSUPPORTED;
 	case UNWIND_RULE_DAMAGED:

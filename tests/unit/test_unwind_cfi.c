@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "record/stacks/module_cfi.h"
+#include "toy_rule.h"
 #include "unwind/cfi.h"
 
 /* CFI made by hand.  .eh_frame is at FRAME, .eh_frame_hdr at HDR, code from CODE on. */
@@ -13,6 +14,17 @@ enum {
 	HDR = 0x1000,
 	FRAME = 0x2000,
 	CODE = 0x10000,
+};
+
+/* Registers and DW_OP_breg of them. */
+enum {
+	FP = ARCH_DWARF_FP,
+	SP = ARCH_DWARF_SP,
+	RA = ARCH_DWARF_RETURN,
+	AT_FP = 0x70 + FP,
+	AT_SP = 0x70 + SP,
+	OFFSET = 0x80, /* DW_CFA_offset */
+	RESTORE = 0xc0,
 };
 
 struct builder {
@@ -51,8 +63,8 @@ static void end_entry(struct builder *to, size_t at)
 	memcpy(to->bytes + at, &length, sizeof(length));
 }
 
-/* Initially: CFA = rsp + 8, return address at CFA - 8, as every compiler says. */
-static const uint8_t usual[] = { 0x0c, 7, 8, 0x80 | 16, 1 };
+/* Initially: CFA = sp + 8, return address at CFA - 8, as every compiler says for x86-64. */
+static const uint8_t usual[] = { 0x0c, SP, 8, OFFSET | RA, 1 };
 
 static void put_cie(struct builder *to, const char *augmentation, const uint8_t *data,
 		    size_t data_size)
@@ -65,7 +77,7 @@ static void put_cie(struct builder *to, const char *augmentation, const uint8_t 
 	put(to, augmentation, strlen(augmentation) + 1);
 	put_u8(to, 1);	  /* code factor */
 	put_u8(to, 0x78); /* data factor -8 */
-	put_u8(to, 16);
+	put_u8(to, RA);
 	if (augmentation[0] == 'z') {
 		put_u8(to, (uint8_t)data_size);
 		put(to, data, data_size);
@@ -107,11 +119,6 @@ static struct builder function_of(const uint8_t *instructions, size_t nr)
 	return frame;
 }
 
-static unwind_rule rule(enum unwind_rule_kind kind, int32_t operand, uint32_t fp)
-{
-	return unwind_rule_make(kind, operand, fp);
-}
-
 static void expect_row(const struct builder *frame, uint64_t pc, uint64_t start, uint64_t end,
 		       unwind_rule expected)
 {
@@ -135,9 +142,9 @@ static void expect_rule(const struct builder *frame, uint64_t pc, unwind_rule ex
 
 Test(unwind_cfi, follows_a_prologue_with_frame_pointer)
 {
-	struct builder frame = function_of(CFI(0x41, 0x0e, 16, 0x86, 2,	 /* push %rbp */
-					       0x43, 0x0d, 6,		 /* mov %rsp, %rbp */
-					       0x02, 0x80, 0x0c, 7, 8)); /* leave */
+	struct builder frame = function_of(CFI(0x41, 0x0e, 16, OFFSET | FP, 2, /* push %rbp */
+					       0x43, 0x0d, FP,		       /* mov %rsp, %rbp */
+					       0x02, 0x80, 0x0c, SP, 8));      /* leave */
 
 	expect_row(&frame, CODE, CODE, CODE + 1, rule(UNWIND_RULE_SP, 1, 0));
 	expect_row(&frame, CODE + 3, CODE + 1, CODE + 4, rule(UNWIND_RULE_SP, 2, 2));
@@ -147,7 +154,7 @@ Test(unwind_cfi, follows_a_prologue_with_frame_pointer)
 
 Test(unwind_cfi, does_not_mind_registers_it_does_not_follow)
 {
-	struct builder frame = function_of(CFI(0x44, 0x83, 2, 0x44, 0x8c, 3));
+	struct builder frame = function_of(CFI(0x44, OFFSET | 3, 2, 0x44, OFFSET | 12, 3));
 
 	for (uint64_t pc = CODE; pc < CODE + 0x100; pc++)
 		expect_rule(&frame, pc, rule(UNWIND_RULE_SP, 1, 0));
@@ -169,7 +176,7 @@ Test(unwind_cfi, has_no_rule_outside_functions)
 Test(unwind_cfi, remembers_and_restores_states)
 {
 	struct builder frame = function_of(CFI(0x41, 0x0e, 16, 0x41, 0x0a, 0x0e, 8, /* push */
-					       0x41, 0x0b, 0x41, 0xc6));
+					       0x41, 0x0b, 0x41, RESTORE | FP));
 
 	expect_rule(&frame, CODE + 1, rule(UNWIND_RULE_SP, 2, 0));
 	expect_rule(&frame, CODE + 2, rule(UNWIND_RULE_SP, 1, 0));
@@ -178,8 +185,8 @@ Test(unwind_cfi, remembers_and_restores_states)
 
 Test(unwind_cfi, restores_the_frame_pointer_to_what_the_cie_says)
 {
-	struct builder frame =
-		function_of(CFI(0x86, 2, 0x41, 0xc6, 0x41, 0x05, 6, 3, 0x41, 0x06, 6));
+	struct builder frame = function_of(
+		CFI(OFFSET | FP, 2, 0x41, RESTORE | FP, 0x41, 0x05, FP, 3, 0x41, 0x06, FP));
 
 	expect_rule(&frame, CODE, rule(UNWIND_RULE_SP, 1, 2));
 	expect_rule(&frame, CODE + 1, rule(UNWIND_RULE_SP, 1, 0));
@@ -189,10 +196,12 @@ Test(unwind_cfi, restores_the_frame_pointer_to_what_the_cie_says)
 
 Test(unwind_cfi, ends_stacks_where_the_return_address_is_undefined)
 {
-	struct builder frame = function_of(CFI(0x07, 16));
+	struct builder frame = function_of(CFI(0x07, RA));
 
 	expect_rule(&frame, CODE, rule(UNWIND_RULE_ROOT, 0, 0));
 }
+
+#ifdef __x86_64__
 
 Test(unwind_cfi, recognises_the_expression_of_a_plt)
 {
@@ -241,23 +250,101 @@ Test(unwind_cfi, recognises_the_signal_frame_of_the_kernel)
 	expect_rule(&frame, CODE, rule(UNWIND_RULE_SIGNAL, 20, 0));
 }
 
+#else
+
+/* Where calls leave the return address in a register, functions save it where they like. */
+
+Test(unwind_cfi, knows_a_return_address_that_is_still_in_its_register)
+{
+	struct builder frame = function_of(
+		CFI(0x08, RA, 0x0e, 0, 0x41, 0x0e, 0xa0, 0xa2, 0x0c)); /* sub sp, sp, #200992 */
+
+	expect_rule(&frame, CODE, unwind_rule_make(UNWIND_RULE_LINK, 0, 0));
+	expect_rule(&frame, CODE + 1, unwind_rule_make(UNWIND_RULE_LINK, 200992 / 8, 0));
+}
+
+Test(unwind_cfi, knows_a_frame_record)
+{
+	struct builder frame = function_of(CFI(0x0e, 48, OFFSET | FP, 6, OFFSET | RA,
+					       5,	       /* stp x29, x30, [sp, -48]! */
+					       0x41, 0x0d, FP, /* mov x29, sp */
+					       0x41, 0x0c, SP, 0, RESTORE | FP, 0x08, RA));
+	int32_t pair = unwind_rule_pair(6, UNWIND_RETURN_BY_FP);
+
+	expect_rule(&frame, CODE, unwind_rule_make(UNWIND_RULE_SP, pair, 6));
+	expect_rule(&frame, CODE + 1, unwind_rule_make(UNWIND_RULE_FP, pair, 6));
+	expect_rule(&frame, CODE + 2, unwind_rule_make(UNWIND_RULE_LINK, 0, 0));
+}
+
+Test(unwind_cfi, knows_a_return_address_without_a_frame_pointer_beside_it)
+{
+	struct builder frame = function_of(CFI(0x0e, 32, OFFSET | RA, 4, /* str x30, [sp, -32]! */
+					       0x41, 0x0e, 0x80, 2, OFFSET | RA, 28));
+
+	expect_rule(&frame, CODE,
+		    unwind_rule_make(UNWIND_RULE_SP, unwind_rule_pair(4, 4), UNWIND_FP_SAME));
+	expect_rule(
+		&frame, CODE + 1,
+		unwind_rule_make(UNWIND_RULE_SP, unwind_rule_pair(32, UNWIND_RETURN_ALONE), 28));
+}
+
+Test(unwind_cfi, knows_large_frames_with_the_return_address_at_the_other_end)
+{
+	struct builder frame = function_of(
+		CFI(0x0e, 0xa0, 0xa2, 0x0c, /* sub sp, sp, #200992 */
+		    OFFSET | FP, 0xa4, 0xc4, 0x01, OFFSET | RA, 0xa3, 0xc4, 0x01, /* at sp */
+		    0x41, 0x0d, FP,						  /* mov x29, sp */
+		    0x41, 0x0c, SP, 0xa0, 0xa2, 0x0c, RESTORE | FP, /* x29 left alone */
+		    0x41, OFFSET | FP, 3));			    /* and somewhere else */
+
+	expect_rule(&frame, CODE,
+		    unwind_rule_make_near(UNWIND_RULE_SP, 200992 / 16, 1, UNWIND_NEAR_FP_BELOW));
+	expect_rule(&frame, CODE + 1,
+		    unwind_rule_make_near(UNWIND_RULE_FP, 200992 / 16, 1, UNWIND_NEAR_FP_BELOW));
+	expect_rule(&frame, CODE + 2,
+		    unwind_rule_make_near(UNWIND_RULE_SP, 200992 / 16, 1, UNWIND_NEAR_FP_SAME));
+	expect_rule(&frame, CODE + 3,
+		    unwind_rule_make_near(UNWIND_RULE_SP, 200992 / 16, 1, UNWIND_NEAR_FP_LOST));
+}
+
+Test(unwind_cfi, does_not_mind_that_return_addresses_are_signed)
+{
+	struct builder frame = function_of(CFI(0x41, 0x2d, 0x41, 0x0e, 16));
+
+	expect_rule(&frame, CODE + 1, rule(UNWIND_RULE_SP, 1, 0));
+	expect_row(&frame, CODE + 2, CODE + 2, CODE + 0x100, rule(UNWIND_RULE_SP, 2, 0));
+}
+
+Test(unwind_cfi, has_no_rule_for_a_cfa_of_another_kind)
+{
+	struct builder frame = function_of(CFI(0x0f, 5, AT_SP, 24, 0x06, 0x23, 8));
+
+	expect_rule(&frame, CODE,
+		    unwind_rule_make(UNWIND_RULE_UNSUPPORTED, UNWIND_CFA_EXPRESSION, 0));
+	frame = function_of(CFI(0x0c, 12, 16)); /* CFA = x12 + 16 */
+	expect_rule(&frame, CODE,
+		    unwind_rule_make(UNWIND_RULE_UNSUPPORTED, UNWIND_CFA_REGISTER, 0));
+}
+#endif
+
 Test(unwind_cfi, stops_with_the_reason_at_what_it_does_not_follow)
 {
 	struct builder frame;
 
 	frame = function_of(CFI(0x0f, 2, 0x08, 0x10)); /* CFA = const1u */
 	expect_rule(&frame, CODE, rule(UNWIND_RULE_UNSUPPORTED, UNWIND_CFA_EXPRESSION, 0));
-	frame = function_of(CFI(0x0c, 7, 12));
+	frame = function_of(CFI(0x0c, SP, 12));
 	expect_rule(&frame, CODE, rule(UNWIND_RULE_UNSUPPORTED, UNWIND_CFA_OFFSET, 0));
-	frame = function_of(CFI(0x16, 16, 1, 0x50)); /* the return address is computed */
+	frame = function_of(CFI(0x16, RA, 1, 0x50)); /* the return address is computed */
 	expect_rule(&frame, CODE, rule(UNWIND_RULE_UNSUPPORTED, UNWIND_RETURN_ADDRESS, 0));
-	frame = function_of(CFI(0x09, 7, 8)); /* rsp is in r8 */
+	frame = function_of(CFI(0x09, SP, 8)); /* sp is in register 8 */
 	expect_rule(&frame, CODE, rule(UNWIND_RULE_UNSUPPORTED, UNWIND_STACK_POINTER, 0));
 }
 
 Test(unwind_cfi, loses_only_a_frame_pointer_that_is_somewhere_else)
 {
-	struct builder frame = function_of(CFI(0x09, 6, 3, 0x41, 0x16, 6, 1, 0x50, 0x41, 0x07, 6));
+	struct builder frame =
+		function_of(CFI(0x09, FP, 3, 0x41, 0x16, FP, 1, 0x50, 0x41, 0x07, FP));
 
 	for (uint64_t i = 0; i < 3; i++)
 		expect_rule(&frame, CODE + i, rule(UNWIND_RULE_SP, 1, UNWIND_FP_LOST));
@@ -266,7 +353,7 @@ Test(unwind_cfi, loses_only_a_frame_pointer_that_is_somewhere_else)
 Test(unwind_cfi, skips_what_does_not_matter)
 {
 	struct builder frame = function_of(CFI(0x2e, 16,	   /* GNU_args_size */
-					       0x14, 3, 1,	   /* val_offset rbx */
+					       0x14, 3, 1,	   /* val_offset */
 					       0x08, 12,	   /* same_value */
 					       0x10, 3, 1, 0x50,   /* expression */
 					       0x2f, 13, 2, 0x00,  /* negative_offset_extended */

@@ -34,8 +34,9 @@ __attribute__((no_sanitize("address"))) static bool read_own(void *arg, uint64_t
 	return true;
 }
 
-static void find_rule(uint64_t pc, unwind_rule *rule)
+static unwind_rule find_rule(const struct unwind_frame *frame)
 {
+	uint64_t pc = unwind_lookup_pc(frame), code;
 	struct dl_find_object object;
 	struct unwind_image image;
 	struct unwind_row row = { .rule = 0 };
@@ -43,18 +44,19 @@ static void find_rule(uint64_t pc, unwind_rule *rule)
 	if (!_dl_find_object((void *)(uintptr_t)pc, &object) &&
 	    unwind_image_loaded(&image, object.dlfo_eh_frame, object.dlfo_map_end))
 		unwind_cfi_find(&image, pc, &row);
-	*rule = row.rule;
+	/* Where the vDSO has no CFI, what handlers return to is known by its code. */
+	if (!ARCH_RETURN_IS_PUSHED && unwind_rule_kind(row.rule) == UNWIND_RULE_NONE &&
+	    read_own(NULL, frame->pc, &code) && code == ARCH_SIGRETURN)
+		return unwind_rule_make(UNWIND_RULE_SIGNAL, ARCH_SIGNAL_SP_WORDS, UNWIND_FP_SAME);
+	return row.rule;
 }
 
 static void walk(struct unwind_frame frame, struct pcs *pcs)
 {
-	unwind_rule rule;
-
 	pcs->nr = 0;
 	do {
 		pcs->at[pcs->nr++] = (void *)(uintptr_t)frame.pc;
-		find_rule(unwind_lookup_pc(&frame), &rule);
-		pcs->end = unwind_step(&frame, rule, read_own, NULL);
+		pcs->end = unwind_step(&frame, find_rule(&frame), read_own, NULL);
 	} while (!pcs->end && pcs->nr < FRAMES_MAX);
 }
 
