@@ -24,6 +24,7 @@
 
 #include <stdint.h>
 
+#include "arch/arch.h"
 #include "shim/session.h"
 #include "shim/track.h"
 
@@ -50,12 +51,10 @@ enum guard_phase {
 	GUARD_OURS = 2, /* in the shim */
 };
 
-/*
- * frame: __builtin_frame_address(0) of the hook; { the caller's frame pointer, return address }.
- */
+/* frame: the hook's FRAME, see hook.h. */
 static inline uintptr_t guard_caller_sp(const uintptr_t *frame)
 {
-	return (uintptr_t)(frame + 2);
+	return ARCH_RETURN_IS_PUSHED ? (uintptr_t)(frame + 2) : frame[2];
 }
 
 /* All but the first level of a session that follows every block. */

@@ -382,3 +382,13 @@ void modules_row(struct modules *modules, uintptr_t pc, struct unwind_row *row)
 	unwind_cache_add(&cache, pc + offset,
 			 &(struct unwind_row){ row->start + offset, row->end + offset, row->rule });
 }
+
+uint64_t modules_code(struct modules *modules, uintptr_t pc)
+{
+	const struct module *m = modules_find(modules, pc);
+	uint64_t code = 0;
+
+	if (m && m->end - pc >= sizeof(code))
+		memcpy(&code, (const void *)pc, sizeof(code));
+	return code;
+}

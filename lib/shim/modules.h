@@ -72,6 +72,9 @@ void modules_row(struct modules *modules, uintptr_t pc, struct unwind_row *row);
 /* NULL: in no image, or in one too many. */
 const struct module *modules_find(struct modules *modules, uintptr_t pc);
 
+/* The 8 bytes of code at pc; 0 if that is in no image. */
+uint64_t modules_code(struct modules *modules, uintptr_t pc);
+
 static inline void modules_changed(struct modules *modules)
 {
 	atomic_fetch_add(&modules->generation, 1);

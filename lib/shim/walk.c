@@ -18,11 +18,20 @@ void walk_init(struct walk *walk, struct modules *modules, struct trie *trie, ui
 
 /* --- rules ------------------------------------------------------------------------------------*/
 
+/* What signal handlers return to, where it has no CFI. */
+static bool is_sigreturn(const struct walk *walk, const struct unwind_frame *frame)
+{
+	return !ARCH_RETURN_IS_PUSHED && !frame->exact &&
+	       modules_code(walk->modules, frame->pc) == ARCH_SIGRETURN;
+}
+
 static unwind_rule rule_from_cfi(const struct walk *walk, const struct unwind_frame *frame)
 {
 	struct unwind_row row;
 
 	modules_row(walk->modules, unwind_lookup_pc(frame), &row);
+	if (unwind_rule_kind(row.rule) == UNWIND_RULE_NONE && is_sigreturn(walk, frame))
+		return unwind_rule_make(UNWIND_RULE_SIGNAL, ARCH_SIGNAL_SP_WORDS, UNWIND_FP_SAME);
 	return unwind_rule_or_chain(row.rule);
 }
 
@@ -132,7 +141,8 @@ static void check_fp(struct walk *walk, uint32_t i)
 	struct walk_state *state = &walk->state[i];
 	bool is_chain = unwind_rule_kind(walk->rule[i]) == UNWIND_RULE_CHAIN;
 	uint32_t slot = is_chain ? 2 : unwind_rule_fp(walk->rule[i]);
-	uint64_t address = walk->sp[i - 1] - ARCH_WORD * (uint64_t)slot;
+	uint64_t depth = is_chain ? 2 : unwind_rule_fp_depth(walk->rule[i]);
+	uint64_t address = walk->sp[i - 1] - ARCH_WORD * depth;
 
 	if (slot == UNWIND_FP_SAME || slot == UNWIND_FP_LOST)
 		state->flags |= WALK_NEEDS_FP;
@@ -554,10 +564,7 @@ static __attribute__((noinline)) uint32_t walk_deep(struct walk *walk, struct un
 
 uint32_t walk_stack(struct walk *walk, uint64_t pc, uint64_t sp, uint64_t fp)
 {
-	/* Where a hook's frame ends is not known to it, but where calls push the return address. */
-	struct unwind_frame start = {
-		.pc = pc, .sp = sp, .fp = fp, .sp_lost = !ARCH_RETURN_IS_PUSHED
-	};
+	struct unwind_frame start = { .pc = pc, .sp = sp, .fp = fp };
 
 	forget_if_changed(walk);
 	stack_enter(&walk->stack, sp);

@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "shim/guard.h"
+#include "shim/hook.h"
 #include "shim/real.h"
 #include "shim_file.h"
 
@@ -27,7 +28,7 @@ TestSuite(shim_guard, .init = set_up);
 /* A hook: notes its level, and calls `inside` in the given phase. */
 NOINLINE GUARD_HOOK static void hook(enum guard_phase phase, void (*inside)(void))
 {
-	const uintptr_t *frame = __builtin_frame_address(0);
+	const uintptr_t *frame = FRAME;
 	int level = guard_enter(frame, phase);
 
 	levels[nr_levels++] = level;

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/time.h>
 
+#include "shim/guard.h"
+#include "shim/hook.h"
 #include "shim/real.h"
 #include "shim/walk.h"
 #include "shim_file.h"
@@ -47,12 +49,12 @@ static const struct wire_node *node(uint32_t id)
 /* The stack from the caller's caller on. */
 NOINLINE static void check(void)
 {
-	const uintptr_t *frame = __builtin_frame_address(0);
+	const uintptr_t *frame = FRAME;
 	void *expected[DEPTH];
 	int nr = backtrace(expected, DEPTH), i = 1;
 	uint32_t id;
 
-	last = walk_stack(walk, frame[1], (uintptr_t)(frame + 2), frame[0]);
+	last = walk_stack(walk, frame[1], guard_caller_sp(frame), frame[0]);
 	cr_assert(ne(u32, last, 0));
 	/* A sanitizer's backtrace() has one frame of its own. */
 	if ((uintptr_t)expected[i] != node(last)->address)
@@ -128,11 +130,11 @@ Test(shim_walk, sees_that_an_outer_frame_changed_below_the_same_inner_ones)
 
 Test(shim_walk, ends_early_with_a_mark_where_the_stack_cannot_be_read)
 {
-	const uintptr_t *frame = __builtin_frame_address(0);
+	const uintptr_t *frame = FRAME;
 
-	walk->stack.high = walk->stack.low = (uintptr_t)frame & ~UINT64_C(7);
+	walk->stack.high = walk->stack.low = guard_caller_sp(frame) & ~UINT64_C(7);
 	walk->stack.high += 64;
-	last = walk_stack(walk, frame[1], (uintptr_t)(frame + 2), frame[0]);
+	last = walk_stack(walk, frame[1], guard_caller_sp(frame), frame[0]);
 	cr_assert(ne(u32, last, 0));
 
 	uint32_t root = last;
@@ -185,9 +187,9 @@ Test(shim_walk, is_right_again_after_a_handler_jumped_out_of_it)
 		if (!sigsetjmp(back, 1)) {
 			setitimer(ITIMER_VIRTUAL, &soon, NULL);
 			for (;;) {
-				const uintptr_t *frame = __builtin_frame_address(0);
+				const uintptr_t *frame = FRAME;
 
-				walk_stack(walk, frame[1], (uintptr_t)(frame + 2), frame[0]);
+				walk_stack(walk, frame[1], guard_caller_sp(frame), frame[0]);
 			}
 		}
 		jumps++;
@@ -200,9 +202,9 @@ NOINLINE static void very_deep(int depth)
 	if (depth)
 		very_deep(depth - 1);
 	else {
-		const uintptr_t *frame = __builtin_frame_address(0);
+		const uintptr_t *frame = FRAME;
 
-		last = walk_stack(walk, frame[1], (uintptr_t)(frame + 2), frame[0]);
+		last = walk_stack(walk, frame[1], guard_caller_sp(frame), frame[0]);
 	}
 	__asm__ volatile("" ::: "memory");
 }

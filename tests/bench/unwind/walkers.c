@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "shim/guard.h"
+#include "shim/hook.h"
 #include "shim/real.h"
 #include "shim/walk.h"
 #include "stack.h"
@@ -53,8 +55,8 @@ static bool shim_is_there(void)
 
 NOINLINE static void shim_walk(void)
 {
-	const uintptr_t *frame = __builtin_frame_address(0);
-	volatile uint32_t id = walk_stack(walk, frame[1], (uintptr_t)(frame + 2), frame[0]);
+	const uintptr_t *frame = FRAME;
+	volatile uint32_t id = walk_stack(walk, frame[1], guard_caller_sp(frame), frame[0]);
 
 	(void)id;
 }
@@ -96,7 +98,7 @@ NOINLINE static void glibc_walk(void)
 
 NOINLINE static void no_walk(void)
 {
-	const uintptr_t *frame = __builtin_frame_address(0);
+	const uintptr_t *frame = FRAME;
 
 	__asm__ volatile("" ::"r"(frame) : "memory");
 }
