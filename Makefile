@@ -62,7 +62,7 @@ guest_srcs := $(wildcard lib/shim/*.c lib/unwind/*.c lib/arch/*.c)
 lib_srcs   := $(filter-out lib/shim/%,$(wildcard lib/*/*.c lib/*/*/*.c))
 cmd_srcs   := $(wildcard cmd/*.c)
 unit_srcs  := $(wildcard tests/unit/*.c)
-prog_srcs  := $(wildcard tests/programs/*.c tests/programs/*.cc tests/programs/*.rs)
+prog_srcs  := $(wildcard tests/programs/*.c tests/programs/*.cc $(if $(CROSS),,tests/programs/*.rs))
 
 objs       = $(patsubst %.c,$(O)/%.o,$(1))
 lib_objs  := $(call objs,$(lib_srcs))
