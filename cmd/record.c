@@ -39,6 +39,7 @@ enum {
 	KEY_DURATION,
 	KEY_DELAY,
 	KEY_NO_INHERIT,
+	KEY_PAGE_FAULTS,
 };
 
 static const struct argp_option table[] = {
@@ -53,6 +54,7 @@ static const struct argp_option table[] = {
 	{ "delay", KEY_DELAY, "TIME", 0, "Sample only after so long", 0 },
 	{ "no-inherit", KEY_NO_INHERIT, NULL, 0, "Do not sample processes it starts", 0 },
 	{ "heap", KEY_HEAP, "MODE", 0, "exact, sample[=SIZE], counts: or do not run; off", 0 },
+	{ "page-faults", KEY_PAGE_FAULTS, NULL, 0, "Say in whose blocks page faults are", 0 },
 	{ "cpu", KEY_CPU, "MODE", 0, "on: do not run without; off", 0 },
 	{ "no-symbols", KEY_NO_SYMBOLS, NULL, 0, "Leave names to cprof symbolize", 0 },
 	{ 0 },
@@ -146,6 +148,8 @@ static void check(struct argp_state *state, const struct record_options *options
 	if (options->pids.nr && config->heap == RECORD_REQUIRED)
 		argp_error(state, "--heap: the heap of a process can only be accounted from "
 				  "its start, not with -p");
+	if (config->page_faults && config->heap == RECORD_OFF)
+		argp_error(state, "--page-faults are of the heap's blocks, not with --heap=off");
 	if (config->frequency_hz && config->period)
 		argp_error(state, "--frequency and --count exclude each other");
 }
@@ -197,6 +201,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_NO_INHERIT:
 		config->no_inherit = true;
+		return 0;
+	case KEY_PAGE_FAULTS:
+		config->page_faults = true;
 		return 0;
 	case KEY_NO_SYMBOLS:
 		options->no_symbols = true;

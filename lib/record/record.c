@@ -182,6 +182,8 @@ static int open_program(struct record *record, struct error *err)
 							       .attach = &record->attach,
 							       .pid = leader_pid(record),
 							       .committer = record->committer });
+	if (!record->attach.nr)
+		sides_open_faults(&record->sides, leader_pid(record));
 	privileges_give_up();
 	return sides_judge(&record->sides, err);
 }

@@ -73,6 +73,7 @@ struct record_config {
 
 	enum record_side cpu, heap;
 	enum record_heap heap_mode;
+	bool page_faults;	    /* count for the blocks they are in */
 	uint64_t heap_sample_bytes; /* of a sample: RECORD_SAMPLE_BYTES_MIN ... _MAX */
 	const char *events;	    /* NULL: the default group */
 	uint32_t frequency_hz;	    /* 0: 997 */

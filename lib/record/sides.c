@@ -266,6 +266,48 @@ void sides_open_heap(struct sides *sides, struct environment *environment)
 		sides->run->heap_reason = sides->heap_refused.message;
 }
 
+static size_t take_faults(void *context, struct heap_fault *to, size_t room)
+{
+	const struct sides *sides = context;
+	struct fault fault;
+	size_t nr = 0;
+
+	while (nr < room && faults_take(sides->faults, &fault, 1))
+		to[nr++] = (struct heap_fault){ fault.time_ns, fault.address, fault.pid };
+	return nr;
+}
+
+void sides_open_faults(struct sides *sides, pid_t pid)
+{
+	struct error error = ERROR_INIT;
+
+	if (!sides->config->page_faults || !sides->collector)
+		return;
+	if (faults_open(&sides->faults, pid, !sides->config->no_inherit, &error) < 0) {
+		error_prefix(&error, "no page faults");
+		sides_say(sides, &error);
+		aggregate_quality(sides->aggregate, PROFILE_SUBSTITUTED, error.message, 1);
+		return;
+	}
+	heap_collector_take_faults(sides->collector, take_faults);
+}
+
+/* Those that are missing. */
+static void tell_faults(const struct sides *sides)
+{
+	if (!sides->faults)
+		return;
+	if (faults_lost(sides->faults))
+		aggregate_quality(sides->aggregate, PROFILE_LOST,
+				  "page faults dropped by the kernel: the ring was full",
+				  faults_lost(sides->faults));
+	if (faults_user_only(sides->faults))
+		aggregate_quality(sides->aggregate, PROFILE_SUBSTITUTED,
+				  "page faults of system calls on the program's memory are not "
+				  "counted: perf_event_paranoid forbids it",
+				  1);
+}
+
 static int refuse(const struct error *refused, const char *what, struct error *err)
 {
 	*err = *refused;
@@ -348,6 +390,9 @@ void sides_stop(struct sides *sides)
 	stopper_finish(sides->stopper);
 	if (sides->collector)
 		heap_collector_finish(sides->collector, NULL);
+	tell_faults(sides);
+	faults_close(sides->faults);
+	sides->faults = NULL;
 	memory_finish(sides->memory);
 	sides->memory = NULL;
 }
@@ -355,6 +400,7 @@ void sides_stop(struct sides *sides)
 void sides_release(struct sides *sides)
 {
 	heap_collector_free(sides->collector);
+	faults_close(sides->faults);
 	sampler_finish(sides->sampler);
 	sampler_close(sides->sampler);
 	stopper_finish(sides->stopper);

@@ -32,6 +32,7 @@
 #include "record/memory.h"
 #include "record/processes.h"
 #include "record/record.h"
+#include "record/ring/faults.h"
 #include "record/sampler.h"
 #include "record/stopper.h"
 #include "record/target/attach.h"
@@ -46,6 +47,7 @@ struct sides {
 	struct sampler *sampler;	  /* NULL: perf is refused */
 	struct stopper *stopper;	  /* instead; NULL as well: no CPU side */
 	struct heap_collector *collector; /* NULL: no heap side */
+	struct faults *faults;		  /* NULL: not asked for */
 	struct memory *memory;
 	struct error cpu_refused, heap_refused; /* why a side is missing */
 	struct error perf_refused;		/* why the stopper is there */
@@ -60,6 +62,8 @@ struct sides_target {
 
 void sides_open_heap(struct sides *sides, struct environment *environment);
 void sides_open_cpu(struct sides *sides, const struct sides_target *target);
+/* Of a program to be started, if asked for; on failure the recording goes on without. */
+void sides_open_faults(struct sides *sides, pid_t pid);
 
 /* What is refused is said, and the program runs with the other side, unless it was asked for. */
 int sides_judge(const struct sides *sides, struct error *err);

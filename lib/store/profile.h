@@ -196,6 +196,7 @@ struct profile_heap {
 	uint64_t lost_events;
 	uint64_t stall_us; /* time the program waited for the recorder */
 	uint64_t inherited_bytes, inherited_frees;
+	uint64_t page_faults; /* wherever; PROFILE_UNKNOWN: not counted */
 	/* The shim's own counters, to check the above against. */
 	uint64_t counted_allocations, counted_reallocations, counted_frees, counted_bytes;
 	const char *allocator; /* the library whose malloc it is; NULL: not known, or the tree */
@@ -242,6 +243,7 @@ struct profile_heap_site {
 	/* Of a sample, the squares of standard errors: of sites they add up. */
 	double allocations_variance, allocated_variance;
 	double at_peak_variance, at_tree_peak_variance, live_variance;
+	uint64_t page_faults; /* in its blocks: first touches, mostly */
 	/* Of the reallocations: those after which the block was elsewhere, and what was copied. */
 	uint64_t moved, copied_bytes;
 	/* What the allocator added to the blocks live at the peaks; see profile_heap.slack_known. */

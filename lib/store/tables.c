@@ -174,9 +174,10 @@ const struct table table_heap = {
 		FIELD_AS("churn_longer_blocks", churn[3].blocks, U64_OR_NULL),
 		FIELD(unknown_frees, U64), FIELD(late_events, U64), FIELD(lost_events, U64),
 		FIELD(stall_us, U64), FIELD(inherited_bytes, U64), FIELD(inherited_frees, U64),
-		FIELD(counted_allocations, U64), FIELD(counted_reallocations, U64),
-		FIELD(counted_frees, U64), FIELD(counted_bytes, U64),
-		FIELD(allocator, TEXT_OR_NULL), FIELD(slack_known, BOOL)),
+		FIELD(page_faults, U64_OR_NULL), FIELD(counted_allocations, U64),
+		FIELD(counted_reallocations, U64), FIELD(counted_frees, U64),
+		FIELD(counted_bytes, U64), FIELD(allocator, TEXT_OR_NULL),
+		FIELD(slack_known, BOOL)),
 };
 #undef ROW
 
@@ -193,9 +194,9 @@ const struct table table_heap_site = {
 		FIELD(lifetime_blocks, U64), FIELD(allocations_variance, DOUBLE),
 		FIELD(allocated_variance, DOUBLE), FIELD(at_peak_variance, DOUBLE),
 		FIELD(at_tree_peak_variance, DOUBLE), FIELD(live_variance, DOUBLE),
-		FIELD(moved, U64), FIELD(copied_bytes, U64), FIELD(at_peak_slack_bytes, U64),
-		FIELD(at_tree_peak_slack_bytes, U64), FIELD(sizes, HISTOGRAM),
-		FIELD(lifetimes, HISTOGRAM)),
+		FIELD(page_faults, U64), FIELD(moved, U64), FIELD(copied_bytes, U64),
+		FIELD(at_peak_slack_bytes, U64), FIELD(at_tree_peak_slack_bytes, U64),
+		FIELD(sizes, HISTOGRAM), FIELD(lifetimes, HISTOGRAM)),
 };
 #undef ROW
 

@@ -123,6 +123,8 @@ const struct schema_object schema_views[] = {
 	  "            ORDER BY up.depth, v_frame.inlined DESC LIMIT 8)) AS callers,\n"
 	  "      moved, copied_bytes, at_peak_slack_bytes, at_tree_peak_slack_bytes,\n"
 	  "      cross_thread_frees,\n"
+	  "      (SELECT iif(heap.page_faults IS NULL, NULL, heap_site.page_faults)\n"
+	  "         FROM heap WHERE heap.process = heap_site.process) AS page_faults,\n"
 	  "      sizes, lifetimes\n"
 	  "    FROM heap_site JOIN stack ON stack.id = heap_site.stack\n"
 	  "      JOIN v_frame AS place ON place.address = stack.address\n"

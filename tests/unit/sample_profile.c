@@ -175,6 +175,7 @@ const struct profile_heap_site sample_heap_sites[] = {
 	  .at_peak_slack_bytes = 17,
 	  .at_tree_peak_slack_bytes = 18,
 	  .cross_thread_frees = 21,
+	  .page_faults = 22,
 	  .sizes = { (const struct profile_class[]){ { 16, 19 }, { 64, UINT64_MAX } }, 2 },
 	  .lifetimes = { (const struct profile_class[]){ { UINT64_MAX, 20 } }, 1 } },
 };

@@ -711,6 +711,56 @@ Test(heap_model, keeps_as_many_pairs_of_threads_as_fit_and_the_sum_of_the_others
 	heap_model_free(model);
 }
 
+static uint64_t faults_of(const struct heap_model *model, uint32_t site)
+{
+	struct profile_heap_site f;
+
+	heap_model_site_figures(model, site, &f);
+	return f.page_faults;
+}
+
+Test(heap_model, charges_page_faults_to_the_block_around_them)
+{
+	struct heap_model *model = heap_model_new();
+
+	heap_model_follow_faults(model);
+
+	uint32_t image = heap_model_image(model), lane = heap_model_lane(model, image);
+	uint32_t small = heap_model_site(model, image), large = heap_model_site(model, image);
+
+	put(model, lane, HEAP_ALLOC, 0x10000, 100, small);
+	put(model, lane, HEAP_ALLOC, 0x20010, 0x1000000, large);
+	cr_expect(heap_model_fault(model, image, 0x10000 + 99));
+	cr_expect_not(heap_model_fault(model, image, 0x10000 + 100), "behind it");
+	cr_expect(heap_model_fault(model, image, 0x20008), "what the allocator writes before it");
+	cr_expect(heap_model_fault(model, image, 0x20010 + 0xffffff));
+	cr_expect_not(heap_model_fault(model, image, 0x20010 + 0x1000000));
+	put(model, lane, HEAP_REALLOC_BEGIN, 0x20010, 0, 0);
+	cr_expect_not(heap_model_fault(model, image, 0x20010));
+	put(model, lane, HEAP_REALLOC_DONE, 0x5000010, 0x2000000, small);
+	cr_expect_not(heap_model_fault(model, image, 0x30000));
+	cr_expect(heap_model_fault(model, image, 0x5000010 + 0x1ffffff));
+	put(model, lane, HEAP_FREE, 0x5000010, 0, 0);
+	cr_expect_not(heap_model_fault(model, image, 0x5000010 + 0x1000));
+	heap_model_fault_elsewhere(model, image);
+
+	cr_expect_eq(faults_of(model, small), 2);
+	cr_expect_eq(faults_of(model, large), 2);
+	cr_expect_eq(figures_of(model, image).page_faults, 5);
+	heap_model_end(model, image, 0);
+	heap_model_free(model);
+}
+
+Test(heap_model, does_not_know_of_page_faults_that_nobody_tells_of)
+{
+	struct heap_model *model = heap_model_new();
+	uint32_t image = heap_model_image(model);
+
+	cr_expect_eq(figures_of(model, image).page_faults, PROFILE_UNKNOWN);
+	cr_expect_eq(figures_of(model, PROFILE_NONE).page_faults, PROFILE_UNKNOWN);
+	heap_model_free(model);
+}
+
 /* --- what no correct program does -------------------------------------------------------------*/
 
 Test(heap_model, keeps_what_a_child_has_from_its_parents_apart)

@@ -315,6 +315,7 @@ Test(profile_file, gives_back_heap_sites)
 	cr_equal(read, sample_heap_sites, live_blocks);
 	cr_equal(read, sample_heap_sites, temporary);
 	cr_equal(read, sample_heap_sites, cross_thread_frees);
+	cr_equal(read, sample_heap_sites, page_faults);
 	cr_equal(read, sample_heap_sites, lifetime_us);
 	cr_equal(read, sample_heap_sites, lifetime_blocks);
 	cr_equal(read, sample_heap_sites, moved);

@@ -174,6 +174,18 @@ static void slot_remove(struct blocks_shard *shard, size_t hole)
 	shard->nr--;
 }
 
+const struct block *blocks_find(struct blocks *blocks, uint64_t address)
+{
+	uint64_t hash = blocks_hash(address);
+	const struct blocks_shard *shard = blocks_shard(blocks, hash);
+	const struct block *block;
+
+	if (!shard->nr)
+		return NULL;
+	block = &shard->at[slot_of(shard, hash, address)];
+	return block->address ? block : NULL;
+}
+
 bool blocks_take(struct blocks *blocks, uint64_t address, struct block *block)
 {
 	uint64_t hash = blocks_hash(address);

@@ -58,6 +58,9 @@ struct block *blocks_add(struct blocks *blocks, uint64_t address, bool *added);
 /* Copies the block at address out and removes it; false: there is none. */
 bool blocks_take(struct blocks *blocks, uint64_t address, struct block *block);
 
+/* The block at address; NULL: there is none.  Valid until the next change. */
+const struct block *blocks_find(struct blocks *blocks, uint64_t address);
+
 static inline struct blocks_shard *blocks_shard(struct blocks *blocks, uint64_t hash)
 {
 	return &blocks->shard[hash >> (64 - BLOCKS_SHARD_BITS)];

@@ -19,6 +19,7 @@
 
 struct heap_collector {
 	struct heap_collector_config config;
+	heap_take_faults *take_faults; /* NULL: nobody knows of them */
 	struct channel channel;
 	struct heap_model *model;
 	struct frames *frames;
@@ -259,6 +260,9 @@ int heap_collector_start(struct heap_collector *c, uint64_t start_ns, struct err
 	int ret;
 
 	c->intake.start_ns = start_ns;
+	c->intake.take_faults = c->take_faults;
+	if (c->take_faults)
+		heap_model_follow_faults(c->model);
 	c->pushed_ns = clock_now_ns();
 	channel_beat(&c->channel, c->pushed_ns);
 	ret = thread_start(&c->thread, "cprof-heap", collect, c, err);
@@ -293,10 +297,16 @@ int heap_collector_open(struct heap_collector **collector,
 	intake_init(&c->intake, &c->channel, c->model, c->frames);
 	c->intake.mode = c->config.mode;
 	c->intake.sample_bytes = c->config.sample_bytes;
+	c->intake.context = c->config.context;
 	if (c->config.mode == WIRE_MODE_SAMPLE)
 		heap_model_is_sample(c->model);
 	*collector = c;
 	return 0;
+}
+
+void heap_collector_take_faults(struct heap_collector *c, heap_take_faults *take)
+{
+	c->take_faults = take;
 }
 
 const char *heap_collector_path(const struct heap_collector *c)

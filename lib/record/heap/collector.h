@@ -40,6 +40,15 @@ struct heap_hello {
 	size_t nr_arguments;
 };
 
+struct heap_fault {
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint64_t address;
+	int32_t pid;
+};
+
+/* Puts at most room page faults there, in no particular order; fewer: that is all for now. */
+typedef size_t heap_take_faults(void *context, struct heap_fault *to, size_t room);
+
 /* Called by the collector's thread. */
 struct heap_collector_config {
 	struct aggregate *aggregate;
@@ -67,6 +76,9 @@ int heap_collector_open(struct heap_collector **collector,
 
 /* The value of the environment variable WIRE_ENV for the program; valid until _free(). */
 const char *heap_collector_path(const struct heap_collector *collector);
+
+/* Page faults count for the blocks they are in, from here on: before the start. */
+void heap_collector_take_faults(struct heap_collector *collector, heap_take_faults *take);
 
 /* start_ns: of the recording, CLOCK_MONOTONIC. */
 int heap_collector_start(struct heap_collector *collector, uint64_t start_ns, struct error *err);

@@ -35,6 +35,7 @@ void intake_release(struct intake *intake)
 	forks_release(&intake->forks);
 	vec_free(&intake->endings);
 	order_release(&intake->order);
+	fault_queue_release(&intake->faults);
 }
 
 /* --- events -----------------------------------------------------------------------------------*/
@@ -49,11 +50,78 @@ static void beat(struct intake *intake)
 	channel_beat(intake->channel, now_ns);
 }
 
+static const struct segment *segment_of(const struct intake *intake, int32_t pid)
+{
+	vec_each(&intake->segments, segment) if ((*segment)->pid == pid) return *segment;
+	return NULL;
+}
+
+/* Of a process that we do not follow, or whose first event is still to come, it is nobody's. */
+static void take_fault(struct intake *intake, const struct heap_fault *fault)
+{
+	const struct segment *segment = segment_of(intake, fault->pid);
+	bool found = segment &&
+		     heap_model_fault(intake->model, intake_model_id(segment), fault->address);
+
+	if (!found && !fault_queue_again(&intake->faults) && segment)
+		heap_model_fault_elsewhere(intake->model, intake_model_id(segment));
+}
+
+static void take_faults_until(struct intake *intake, uint64_t until_ns)
+{
+	const struct heap_fault *fault;
+
+	while ((fault = fault_queue_next(&intake->faults, until_ns)))
+		take_fault(intake, fault);
+}
+
+/* Each event after the page faults before it. */
+static __attribute__((noinline)) void apply_with_faults(struct intake *intake)
+{
+	for (size_t i = 0; i < intake->nr_batch; i++) {
+		take_faults_until(intake, intake->start_ns + intake->batch[i].time_ns);
+		heap_model_apply(intake->model, &intake->batch[i], 1);
+	}
+}
+
 void intake_flush(struct intake *intake)
 {
-	heap_model_apply(intake->model, intake->batch, intake->nr_batch);
+	if (__builtin_expect(intake->take_faults != NULL, 0))
+		apply_with_faults(intake);
+	else
+		heap_model_apply(intake->model, intake->batch, intake->nr_batch);
 	intake->nr_batch = 0;
 	beat(intake);
+}
+
+struct over {
+	struct heap_model *model;
+	uint32_t image;
+};
+
+static void take_last_fault(void *context, const struct heap_fault *fault)
+{
+	const struct over *over = context;
+
+	if (!heap_model_fault(over->model, over->image, fault->address))
+		heap_model_fault_elsewhere(over->model, over->image);
+}
+
+void intake_finish_faults(struct intake *intake, const struct segment *segment)
+{
+	struct over over = { intake->model, intake_model_id(segment) };
+
+	if (!intake->take_faults)
+		return;
+	fault_queue_fill(&intake->faults, intake->take_faults, intake->context);
+	fault_queue_take_of(&intake->faults, segment->pid, take_last_fault, &over);
+}
+
+/* Events from before the patience with threads was over have been applied. */
+static void take_old_faults(struct intake *intake, uint64_t now_ns)
+{
+	if (intake->take_faults)
+		take_faults_until(intake, now_ns - 2 * PATIENCE_NS);
 }
 
 static uint64_t time_of(const struct intake *intake, uint64_t clock)
@@ -400,12 +468,15 @@ bool intake_round(struct intake *intake)
 
 	beat(intake);
 	ticks_sync(&intake->ticks);
+	if (intake->take_faults)
+		fault_queue_fill(&intake->faults, intake->take_faults, intake->context);
 	intake_find_new(intake);
 	intake_find_dead(intake, before);
 
 	now = atomic_load(sequence); /* before looking at anything that is below it */
 	intake_find_new(intake);
 	any = merge(intake, watermark(intake, now));
+	take_old_faults(intake, clock_now_ns());
 	give_back(intake);
 	if (any)
 		intake->patience = PATIENT;

@@ -28,6 +28,7 @@
 
 #include "base/vec.h"
 #include "record/heap/channel.h"
+#include "record/heap/fault_queue.h"
 #include "record/heap/forks.h"
 #include "record/heap/frames.h"
 #include "record/heap/image.h"
@@ -61,6 +62,9 @@ struct intake {
 	struct forks forks;
 	VEC(struct intake_ending) endings; /* the owner's to take out */
 	VEC(struct pollfd) pidfds;
+	heap_take_faults *take_faults; /* NULL: nobody knows of page faults */
+	void *context;
+	struct fault_queue faults;
 	struct order order;
 	struct ticks ticks;
 

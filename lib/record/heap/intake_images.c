@@ -175,6 +175,7 @@ void intake_end_image(struct intake *intake, struct segment *segment)
 	uint64_t now_ns = clock_now_ns();
 
 	intake_flush(intake);
+	intake_finish_faults(intake, segment);
 	image_end(image, now_ns > intake->start_ns ? now_ns - intake->start_ns : 0);
 	image->end_ns = now_ns;
 	remove_segment(intake, segment);

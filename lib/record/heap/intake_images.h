@@ -31,5 +31,7 @@ void intake_end_image(struct intake *intake, struct segment *segment);
 
 /* Applies what was taken so far. */
 void intake_flush(struct intake *intake);
+/* An image is over: its page faults have to find its blocks now. */
+void intake_finish_faults(struct intake *intake, const struct segment *segment);
 
 #endif

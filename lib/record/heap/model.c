@@ -26,6 +26,10 @@ static void image_release(struct model_image *image)
 	vec_free(&image->lanes);
 	heritage_free(image->heritage);
 	image->heritage = NULL;
+	if (image->large)
+		large_blocks_release(image->large);
+	free(image->large);
+	image->large = NULL;
 }
 
 static void image_free(struct model_image *image)
@@ -59,6 +63,8 @@ uint32_t heap_model_image(struct heap_model *model)
 	struct model_image *image = xcalloc(1, sizeof(*image));
 	uint32_t id = (uint32_t)model->images.nr;
 
+	if (model->has_faults)
+		image->large = xcalloc(1, sizeof(*image->large));
 	if (model->free_images.nr) {
 		id = model->free_images.at[--model->free_images.nr];
 		model->images.at[id] = image;
@@ -243,6 +249,13 @@ static ALWAYS_INLINE void give_back(struct heap_model *model, struct model_image
 	image->churn_blocks[class] += blocks;
 }
 
+/* A page fault may be anywhere in a large block. */
+static inline void note_gone(struct model_image *image, const struct block *block)
+{
+	if (__builtin_expect(image->large != NULL, 0) && block->size >= LARGE_BLOCK_MIN)
+		large_blocks_remove(image->large, block->address);
+}
+
 /* Puts the block into the table.  Was one there, then its free never reached us. */
 static ALWAYS_INLINE void place(struct heap_model *model, struct model_image *image,
 				const struct block *block, uint64_t time_ns)
@@ -252,9 +265,12 @@ static ALWAYS_INLINE void place(struct heap_model *model, struct model_image *im
 
 	if (!added) {
 		image->duplicates++;
+		note_gone(image, slot);
 		give_back(model, image, slot, time_ns);
 	}
 	*slot = *block;
+	if (__builtin_expect(image->large != NULL, 0) && block->size >= LARGE_BLOCK_MIN)
+		large_blocks_add(image->large, block->address, block->size);
 }
 
 /* operation: 0 if that is none by which a block can be temporary. */
@@ -360,6 +376,8 @@ static inline void release(struct heap_model *model, struct model_image *image,
 	struct block block = { 0 };
 	bool is_own = blocks_take(&image->blocks, event->address, &block);
 
+	if (is_own)
+		note_gone(image, &block);
 	if (is_own || !image->forked) {
 		end_block(model, image, thread, &block, event->time_ns);
 		return;
@@ -382,8 +400,10 @@ static void realloc_begin(struct heap_model *model, struct model_image *image, s
 		realloc_failed(model, image, lane, event->time_ns);
 	lane->in_realloc = true;
 	lane->inherited = 0;
-	if (blocks_take(&image->blocks, event->address, &lane->block))
+	if (blocks_take(&image->blocks, event->address, &lane->block)) {
+		note_gone(image, &lane->block);
 		return;
+	}
 	lane->block.address = 0;
 	if (image->forked)
 		lane->inherited = event->address;
@@ -539,6 +559,55 @@ void heap_model_apply(struct heap_model *model, const struct heap_event *events,
 			prefetch(model, &events[i + PREFETCH_AHEAD]);
 		apply(model, &events[i]);
 	}
+}
+
+/* --- page faults ------------------------------------------------------------------------------*/
+
+/* Blocks begin 16 bytes apart, at least in glibc. */
+#define GRAIN 16
+/* What an allocator writes before a block. */
+#define HEAD 16
+
+void heap_model_follow_faults(struct heap_model *model)
+{
+	model->has_faults = true;
+}
+
+static const struct block *small_block_around(struct model_image *image, uint64_t address)
+{
+	for (uint64_t at = address & ~(uint64_t)(GRAIN - 1), back = 0;
+	     back < LARGE_BLOCK_MIN && back < at; back += GRAIN) {
+		const struct block *block = blocks_find(&image->blocks, at - back);
+
+		if (block)
+			return address - block->address < block->size ? block : NULL;
+	}
+	return NULL;
+}
+
+static const struct block *block_around(struct model_image *image, uint64_t address)
+{
+	uint64_t start = large_blocks_find(image->large, address);
+
+	return start ? blocks_find(&image->blocks, start) : small_block_around(image, address);
+}
+
+bool heap_model_fault(struct heap_model *model, uint32_t id, uint64_t address)
+{
+	struct model_image *image = model->images.at[id];
+	const struct block *block =
+		block_around(image, address) ?: block_around(image, address + HEAD);
+
+	if (!block)
+		return false;
+	model->sites.past[block->site].page_faults++;
+	image->page_faults++;
+	return true;
+}
+
+void heap_model_fault_elsewhere(struct heap_model *model, uint32_t id)
+{
+	model->images.at[id]->page_faults++;
 }
 
 static void leave_tree(struct heap_model *model, struct model_image *image, uint64_t time_ns)

@@ -110,6 +110,13 @@ void heap_model_is_sample(struct heap_model *model);
 /* Before the first event of the site: all of its blocks have this weight. */
 void heap_model_weigh(struct heap_model *model, uint32_t site, uint64_t weight);
 
+/* Before any image: page faults are told of. */
+void heap_model_follow_faults(struct heap_model *model);
+/* One at this address, between the events.  False: there is no block (yet). */
+bool heap_model_fault(struct heap_model *model, uint32_t image, uint64_t address);
+/* One that is in none. */
+void heap_model_fault_elsewhere(struct heap_model *model, uint32_t image);
+
 void heap_model_apply(struct heap_model *model, const struct heap_event *events, size_t nr);
 
 /* Events were applied after others that happened later, or never: peaks are not exact. */

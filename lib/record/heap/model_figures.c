@@ -47,6 +47,7 @@ static void figures_add(struct profile_heap *figures, const struct heap_model *m
 		!image->late && !image->lost && !image->duplicates && !model->is_sample;
 	figures->inherited_bytes += to_bytes(model, image->inherited_bytes);
 	figures->inherited_frees += to_blocks(model, image->inherited_frees);
+	figures->page_faults += image->page_faults;
 	churn_add(figures, model, image);
 }
 
@@ -131,6 +132,7 @@ void heap_model_site_figures(const struct heap_model *model, uint32_t id,
 		.cross_thread_frees = site->cross_thread_frees,
 		.lifetime_us = site->lifetime_ns / 1000,
 		.lifetime_blocks = site_frees(site),
+		.page_faults = past->page_faults,
 		.moved = past->moved,
 		.copied_bytes = past->copied_bytes,
 		.at_peak_slack_bytes = in_image.slack,
@@ -178,8 +180,7 @@ static void figures_add_variances(struct profile_heap *figures, const struct hea
 	}
 }
 
-void heap_model_figures(const struct heap_model *model, uint32_t image,
-			struct profile_heap *figures)
+static void figures_of(const struct heap_model *model, uint32_t image, struct profile_heap *figures)
 {
 	*figures = (struct profile_heap){ .process = PROFILE_NONE, .peak_exact = true };
 	if (image != PROFILE_NONE) {
@@ -199,6 +200,14 @@ void heap_model_figures(const struct heap_model *model, uint32_t image,
 			figures_add_variances(figures, model, *each, false);
 	}
 	figures_peak(figures, model, &model->tree);
+}
+
+void heap_model_figures(const struct heap_model *model, uint32_t image,
+			struct profile_heap *figures)
+{
+	figures_of(model, image, figures);
+	if (!model->has_faults)
+		figures->page_faults = PROFILE_UNKNOWN;
 }
 
 void model_figures_retire(struct heap_model *model, const struct model_image *image)

@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "record/heap/blocks.h"
 #include "record/heap/handoffs.h"
+#include "record/heap/large_blocks.h"
 #include "record/heap/model.h"
 #include "record/heap/peak.h"
 #include "record/heap/site.h"
@@ -39,7 +40,9 @@ struct model_image {
 	struct timeline timeline;
 	struct map thread_of; /* tid to index of threads */
 	VEC(struct model_thread) threads;
-	struct handoffs handoffs; /* by number of thread */
+	struct handoffs handoffs;   /* by number of thread */
+	struct large_blocks *large; /* NULL: page faults are not followed */
+	uint64_t page_faults;
 	VEC(uint32_t) lanes;
 	uint32_t newest_site; /* + 1 */
 	uint32_t operation;   /* the last one's number */
@@ -72,7 +75,7 @@ struct heap_model {
 	struct peak tree;
 	struct timeline timeline; /* of the tree */
 	uint64_t allocations, allocated_bytes;
-	bool is_sample;
+	bool is_sample, has_faults;
 	VEC(uint64_t) weights; /* of a sample, by site */
 };
 

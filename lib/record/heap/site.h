@@ -50,6 +50,7 @@ _Static_assert(offsetof(struct site, other_sizes) == 64 && sizeof(struct site) <
 struct site_past {
 	struct peak_part in_image, in_tree; /* at the maximum that began the epoch */
 	uint64_t reallocations, moved, copied_bytes;
+	uint64_t page_faults;
 };
 
 struct sites {

@@ -41,6 +41,7 @@ static const struct counter counters[] = {
 	COUNTER(cross_thread_frees, BLOCKS),
 	COUNTER(lifetime_us, TIME),
 	COUNTER(lifetime_blocks, BLOCKS),
+	COUNTER(page_faults, BLOCKS),
 	COUNTER(moved, MOVES),
 	COUNTER(copied_bytes, MOVES),
 	COUNTER(at_peak_slack_bytes, BYTES),

@@ -64,6 +64,9 @@ static void add_figures(struct work *w, const struct profile_heap *row)
 	heap->temporary += row->temporary;
 	heap->inherited_bytes += row->inherited_bytes;
 	heap->inherited_frees += row->inherited_frees;
+	heap->page_faults = row->page_faults == PROFILE_UNKNOWN
+				    ? FIGURE_ABSENT("not recorded (--page-faults)")
+				    : FIGURE(heap->page_faults.value + (double)row->page_faults);
 	heap->unknown_frees += row->unknown_frees;
 	heap->late_events += row->late_events;
 	for (size_t i = 0; i < PROFILE_NR_LIFETIMES; i++) {
@@ -371,6 +374,12 @@ static struct figure moves(const struct work *w, struct figure sum, uint64_t mor
 					    : FIGURE_ABSENT("moves are not seen in a sample");
 }
 
+static struct figure faults(const struct work *w, struct figure sum, uint64_t more)
+{
+	return w->heap->page_faults.absent ? w->heap->page_faults
+					   : FIGURE(sum.value + (double)more);
+}
+
 static void add_site(struct work *w, const struct profile_heap_site *row)
 {
 	size_t nr;
@@ -393,6 +402,9 @@ static void add_site(struct work *w, const struct profile_heap_site *row)
 	}
 	site->temporary += row->temporary;
 	site->cross_thread_frees += row->cross_thread_frees;
+	site->page_faults = faults(w, site->page_faults, row->page_faults);
+	w->heap->page_faults_in_blocks =
+		faults(w, w->heap->page_faults_in_blocks, row->page_faults);
 	site->moved = moves(w, site->moved, row->moved);
 	site->copied_bytes = moves(w, site->copied_bytes, row->copied_bytes);
 	w->heap->moved = moves(w, w->heap->moved, row->moved);

@@ -36,6 +36,7 @@ struct heap_site {
 	struct {
 		struct figure allocations, allocated_bytes, at_peak_bytes, live_bytes;
 	} error;			   /* standard errors of what is estimated from a sample */
+	struct figure page_faults;	   /* in its blocks: first touches, mostly */
 	struct figure moved, copied_bytes; /* of the reallocations */
 	struct figure at_peak_slack_bytes;
 	struct rows sizes, lifetimes; /* of struct heap_size and heap_age */
@@ -84,6 +85,7 @@ struct heap {
 	uint64_t inherited_bytes, inherited_frees;
 	struct heap_handoffs handoffs;
 	struct heap_churn churn;
+	struct figure page_faults, page_faults_in_blocks;
 	struct figure moved, copied_bytes;
 	const char *allocator;	   /* the library whose malloc it is; NULL: not known, or several */
 	struct figure slack_bytes; /* of all that was asked for */

@@ -142,6 +142,18 @@ void section_heap_brief(struct page *page, const struct heap *heap)
 	say_sample(page, heap);
 }
 
+static void say_faults(struct page *page, const struct heap *heap)
+{
+	if (heap->page_faults.absent || heap->page_faults.value <= 0)
+		return;
+	page_label(page, NULL);
+	page_phrase(
+		page, "%s page faults, %s of them in blocks",
+		units_count((uint64_t)heap->page_faults.value).text,
+		units_percent(heap->page_faults_in_blocks.value / heap->page_faults.value).text);
+	page_end(page);
+}
+
 void section_heap(struct page *page, const struct heap *heap)
 {
 	section_heap_brief(page, heap);
@@ -159,6 +171,7 @@ void section_heap(struct page *page, const struct heap *heap)
 			    units_size((uint64_t)heap->copied_bytes.value).text);
 	say_inherited(page, heap);
 	page_end(page);
+	say_faults(page, heap);
 }
 
 /* --- sizes and lifetimes --- */

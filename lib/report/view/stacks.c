@@ -137,6 +137,10 @@ static void say_further(struct page *page, const struct heap_site *site)
 	if (site->at_peak_slack_bytes.value > 0)
 		page_phrase(page, "slack %s",
 			    units_size((uint64_t)site->at_peak_slack_bytes.value).text);
+	if (site->page_faults.value > 0)
+		page_phrase(page, "%s page fault%s",
+			    units_count((uint64_t)site->page_faults.value).text,
+			    site->page_faults.value > 1 ? "s" : "");
 	if (site->cross_thread_frees)
 		page_phrase(page, "%s freed by other threads",
 			    units_percent(site->cross_thread_share).text);
