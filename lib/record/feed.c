@@ -151,7 +151,9 @@ static void read_ring(struct feed *feed, struct ring *ring, enum ring_kind kind)
 		}
 		if (is_double(kind, &decoded))
 			continue;
-		entry = merge_add(&feed->merge, decoded.time_ns, header, header->size);
+		entry = merge_add(&feed->merge, decoded.time_ns,
+				  decode_packed_size(header, &decoded));
+		decode_pack(&entry->header, header, &decoded);
 		entry->source = (int)kind;
 		entry->context = look_early(feed, &decoded);
 	}

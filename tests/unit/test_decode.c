@@ -86,6 +86,41 @@ Test(decode, a_copy_that_is_full_was_cut)
 	cr_assert(d.sample.stack_cut);
 }
 
+static bool is_same_stack(const struct decoded_sample *one, const struct decoded_sample *other)
+{
+	return one->stack_bytes == other->stack_bytes && one->stack_cut == other->stack_cut &&
+	       !memcmp(one->stack, other->stack, one->stack_bytes);
+}
+
+Test(decode, a_packed_sample_says_the_same)
+{
+	for (uint64_t valid = 0; valid <= 16; valid++) {
+		struct made made = whole_sample(), packed;
+		struct decoded d, again;
+
+		made.words[16] = valid;
+		cr_assert(eq(int, decode_made(&d, &made, &with_stack), 0));
+		decode_pack(&packed.header, &made.header, &d);
+		cr_expect(eq(sz, packed.header.size, decode_packed_size(&made.header, &d)));
+		cr_expect(le(u16, packed.header.size, made.header.size));
+		cr_assert(eq(int, decode_made(&again, &packed, &with_stack), 0));
+		cr_expect(is_same_stack(&d.sample, &again.sample), "%d bytes", (int)valid);
+		cr_expect(eq(u64, again.sample.registers[2], 0xc));
+		cr_expect(eq(u64, again.time_ns, 5000));
+	}
+}
+
+Test(decode, what_is_no_sample_is_packed_as_it_is)
+{
+	struct made made = MAKE(PERF_RECORD_LOST, 0, 77, 5, PAIR(10, 11), 5000, 77), packed;
+	struct decoded d;
+
+	cr_assert(eq(int, decode_made(&d, &made, &with_stack), 0));
+	decode_pack(&packed.header, &made.header, &d);
+	cr_expect(eq(sz, decode_packed_size(&made.header, &d), made.header.size));
+	cr_expect(eq(int, memcmp(&packed, &made, made.header.size), 0));
+}
+
 Test(decode, a_kernel_thread_has_no_registers_and_no_stack)
 {
 	struct made made = MAKE(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL, 77, 1, 2, 3, 4,

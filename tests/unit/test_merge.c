@@ -10,7 +10,7 @@ static const struct perf_event_header record = { .size = sizeof(record) };
 
 static void add(struct merge *merge, uint64_t time_ns)
 {
-	merge_add(merge, time_ns, &record, sizeof(record));
+	merge_add(merge, time_ns, sizeof(record))->header = record;
 }
 
 /* The time of the next one that may pass; 0: none. */
@@ -55,7 +55,7 @@ Test(merge, of_the_same_time_the_first_added_comes_first)
 	struct merge_entry *entry;
 
 	for (int i = 0; i < 100; i++)
-		merge_add(&merge, 5, &record, sizeof(record))->source = i;
+		merge_add(&merge, 5, sizeof(record))->source = i;
 	merge_end(&merge);
 	for (int i = 0; i < 100; i++) {
 		entry = merge_next(&merge);

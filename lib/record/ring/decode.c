@@ -298,3 +298,55 @@ int decode(struct decoded *decoded, const struct perf_event_header *header, size
 	}
 	return cursor.failed ? -1 : 0;
 }
+
+/* --- packing ----------------------------------------------------------------------------------*/
+
+/* Of a copy that is not full: whole words, one byte more at least, as it has to stay so. */
+static size_t packed_room(const struct decoded_sample *sample)
+{
+	return (sample->stack_bytes + 8) & ~(size_t)7;
+}
+
+/* Up to the copy, with its size. */
+static size_t before_stack(const struct perf_event_header *header,
+			   const struct decoded_sample *sample)
+{
+	return (size_t)(sample->stack - (const uint8_t *)header);
+}
+
+static bool can_be_packed(const struct decoded *decoded)
+{
+	return decoded->kind == DECODED_SAMPLE && decoded->sample.stack &&
+	       !decoded->sample.stack_cut;
+}
+
+size_t decode_packed_size(const struct perf_event_header *header, const struct decoded *decoded)
+{
+	const struct decoded_sample *sample = &decoded->sample;
+
+	return can_be_packed(decoded)
+		       ? before_stack(header, sample) + packed_room(sample) + sizeof(uint64_t)
+		       : header->size;
+}
+
+void decode_pack(struct perf_event_header *packed, const struct perf_event_header *header,
+		 const struct decoded *decoded)
+{
+	const struct decoded_sample *sample = &decoded->sample;
+	uint8_t *to = (uint8_t *)packed;
+	size_t before;
+
+	if (!can_be_packed(decoded)) {
+		memcpy(packed, header, header->size);
+		return;
+	}
+	const uint64_t room = packed_room(sample), valid = sample->stack_bytes;
+
+	before = before_stack(header, sample);
+	memcpy(to, header, before - sizeof(room));
+	memcpy(to + before - sizeof(room), &room, sizeof(room));
+	memcpy(to + before, sample->stack, valid);
+	memset(to + before + valid, 0, room - valid);
+	memcpy(to + before + room, &valid, sizeof(valid));
+	packed->size = (uint16_t)(before + room + sizeof(valid));
+}

@@ -90,4 +90,12 @@ uint64_t decode_id(const struct perf_event_header *header, size_t size);
 int decode(struct decoded *decoded, const struct perf_event_header *header, size_t size,
 	   const struct decode_layout *layout);
 
+/*
+ * Of the room for a copy of the stack mostly little is used.  How large the record is without the
+ * rest; and that record, which decode() reads like the whole one.
+ */
+size_t decode_packed_size(const struct perf_event_header *header, const struct decoded *decoded);
+void decode_pack(struct perf_event_header *packed, const struct perf_event_header *header,
+		 const struct decoded *decoded);
+
 #endif

@@ -2,7 +2,7 @@
 #include "record/ring/merge.h"
 
 #include <stdbool.h>
-#include <string.h>
+#include <stddef.h>
 
 #include "base/vec.h"
 
@@ -53,8 +53,7 @@ static void sink(struct merge_entry **heap, size_t nr, size_t i)
 	heap[i] = entry;
 }
 
-struct merge_entry *merge_add(struct merge *merge, uint64_t time_ns,
-			      const struct perf_event_header *header, size_t size)
+struct merge_entry *merge_add(struct merge *merge, uint64_t time_ns, size_t size)
 {
 	struct merge_entry *entry = xmalloc(offsetof(struct merge_entry, header) + size);
 
@@ -63,7 +62,6 @@ struct merge_entry *merge_add(struct merge *merge, uint64_t time_ns,
 	entry->source = 0;
 	entry->context = NULL;
 	entry->size = size;
-	memcpy(&entry->header, header, size);
 	vec_push(merge, entry);
 	rise(merge->at, merge->nr - 1);
 	return entry;

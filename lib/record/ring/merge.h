@@ -5,7 +5,7 @@
  *	for (;;) {
  *		merge_round(&merge, now_ns());		// before looking at any ring
  *		for each ring: while ((header = ring_next(ring)))
- *			merge_add(&merge, time_ns, header, header->size);
+ *			memcpy(&merge_add(&merge, time_ns, header->size)->header, header, header->size);
  *		while ((entry = merge_next(&merge))) {
  *			use(entry);
  *			merge_entry_free(entry);
@@ -36,7 +36,7 @@ struct merge_entry {
 	int source;	 /* the caller's; 0 at first */
 	void *context;	 /* the caller's; NULL at first */
 	size_t size;
-	_Alignas(8) struct perf_event_header header; /* a copy, `size` bytes */
+	_Alignas(8) struct perf_event_header header; /* of the record, `size` bytes */
 };
 
 struct merge {
@@ -53,9 +53,8 @@ void merge_release(struct merge *merge);
 void merge_round(struct merge *merge, uint64_t now_ns);
 void merge_end(struct merge *merge);
 
-/* Copies the record.  The entry may be filled in further until the next call. */
-struct merge_entry *merge_add(struct merge *merge, uint64_t time_ns,
-			      const struct perf_event_header *header, size_t size);
+/* An entry with room for the record.  It is to be filled in before the next call. */
+struct merge_entry *merge_add(struct merge *merge, uint64_t time_ns, size_t size);
 
 /* The oldest that may pass, for merge_entry_free(); NULL: none at present. */
 struct merge_entry *merge_next(struct merge *merge);
