@@ -37,7 +37,8 @@ struct sampler {
 	struct events *events;
 	struct feed feed;
 	struct attached attached;
-	char *lowered; /* see sampler_facts() */
+	char *lowered;	  /* see sampler_facts() */
+	bool begins_wide; /* see width.h */
 	struct samples *samples;
 	struct processes *processes;
 
@@ -108,8 +109,10 @@ static void open_wide(struct sampler *sampler)
 		width_wide_bytes(sampling->stack_bytes, SAMPLING_WIDE_BYTES,
 				 sampler->feed.rings.data_bytes, samples_per_second(sampler));
 
-	if (sampling->call_graph == CALL_GRAPH_STACKS && bytes)
-		events_open_wide(sampler->events, bytes);
+	if (sampling->call_graph != CALL_GRAPH_STACKS || !bytes)
+		return;
+	events_open_wide(sampler->events, bytes);
+	sampler->begins_wide = bytes == SAMPLING_WIDE_BYTES;
 }
 
 static int open_all(struct sampler *sampler, pid_t pid, struct error *err)
@@ -317,10 +320,10 @@ static void use_all(struct sampler *sampler)
 
 	while (feed_next(&sampler->feed, &record)) {
 		use(sampler, &record);
+		events_widen(sampler->events, samples_width(sampler->samples)->is_wide);
 		feed_make_room(&sampler->feed);
 	}
 	processes_passed(sampler->processes, feed_passed_ns(&sampler->feed));
-	events_widen(sampler->events, samples_width(sampler->samples)->is_wide);
 }
 
 static void put_counters(struct sampler *sampler)
@@ -388,12 +391,15 @@ void sampler_begin(struct sampler *sampler)
 	eventfd_write(sampler->command_fd, COMMAND_BEGIN);
 }
 
-static struct samples *make_samples(const struct sampler_config *config, int64_t start_ns)
+static struct samples *make_samples(const struct sampler *sampler, int64_t start_ns)
 {
+	const struct sampler_config *config = &sampler->config;
+
 	return samples_new(&(struct samples_config){
 		.aggregate = config->aggregate,
 		.call_graph = config->sampling.call_graph,
 		.stack_bytes = config->sampling.stack_bytes,
+		.begins_wide = sampler->begins_wide,
 		.shim = config->shim,
 		.start_ns = start_ns,
 	});
@@ -405,7 +411,7 @@ int sampler_start(struct sampler *sampler, struct processes *processes, int64_t 
 	int ret;
 
 	sampler->processes = processes;
-	sampler->samples = make_samples(&sampler->config, start_ns);
+	sampler->samples = make_samples(sampler, start_ns);
 	if (sampler->config.attach)
 		start_attached(sampler);
 	put_counters(sampler);

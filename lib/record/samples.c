@@ -50,6 +50,7 @@ struct samples *samples_new(const struct samples_config *config)
 	samples->config = *config;
 	samples->stacks = stacks_new();
 	samples->width.narrow_bytes = config->stack_bytes;
+	samples->width.begins_wide = config->begins_wide;
 	samples->kernel = samples->unknown = PROFILE_NONE;
 	return samples;
 }

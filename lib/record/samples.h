@@ -29,6 +29,7 @@ struct samples_config {
 	struct aggregate *aggregate;
 	enum call_graph call_graph;
 	uint32_t stack_bytes; /* copied with each sample */
+	bool begins_wide;     /* see width.h */
 	const char *shim;     /* path of our own module, or NULL */
 	int64_t start_ns;
 	/* A stack leads into code that nobody told of: looks what is mapped now.  False: that is

@@ -29,18 +29,18 @@ static bool has_been_shallow(const struct width *width)
 }
 
 /* What the stacks are like is not known yet. */
-static void start(struct width *width)
+static void begin(struct width *width)
 {
-	width->has_started = true;
-	width->is_wide = true;
+	width->has_begun = true;
+	width->is_wide = width->begins_wide;
 }
 
 void width_add(struct width *width, uint64_t depth_bytes, bool cut)
 {
 	bool is_deep = cut || depth_bytes > width->narrow_bytes;
 
-	if (!width->has_started)
-		start(width);
+	if (!width->has_begun)
+		begin(width);
 	width->nr_wide += width->is_wide;
 	width->nr_shallow = is_deep ? 0 : width->nr_shallow + 1;
 	if (is_deep && !width->nr_widened)

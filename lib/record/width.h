@@ -9,8 +9,8 @@
  *	events_widen(events, width.is_wide);		// now and then
  *
  * A wide copy takes up more of the ring, so it is for programs whose stacks are deep: at first,
- * until that is known, and from each one that was cut off until none has been deep for a while,
- * which gets longer each time.  Where samples get lost over it, it is not done again.
+ * until that is known (begins_wide), and from each one that was cut off until none has been deep
+ * for a while, which gets longer each time.  Where samples get lost over it, it is not done again.
  */
 #ifndef RECORD_WIDTH_H
 #define RECORD_WIDTH_H
@@ -20,7 +20,8 @@
 
 struct width {
 	uint32_t narrow_bytes;
-	bool has_started;
+	bool begins_wide; /* the ring has room enough for that */
+	bool has_begun;
 	bool is_wide;
 	bool is_settled; /* narrow for good */
 	uint32_t nr_widened;

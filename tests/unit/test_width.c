@@ -23,8 +23,9 @@ Test(width, stays_narrow_while_stacks_fit)
 	cr_expect(not(width.is_wide));
 }
 
-Test(width, is_wide_until_some_stacks_have_been_shallow)
+Test(width, may_begin_wide_until_some_stacks_have_been_shallow)
 {
+	width.begins_wide = true;
 	add(1, 500, false);
 	cr_expect(width.is_wide);
 	add(100, 500, false);
@@ -35,6 +36,7 @@ Test(width, is_wide_until_some_stacks_have_been_shallow)
 
 Test(width, is_narrow_from_the_first_lost_sample_where_no_stack_was_deep)
 {
+	width.begins_wide = true;
 	add(10, 500, false);
 	width_lost(&width, 1);
 	cr_expect(not(width.is_wide));
