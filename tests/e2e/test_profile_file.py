@@ -482,3 +482,47 @@ def test_the_program_keeps_its_own_file_size_signal(record):
     profile = record("sh", "-c", "exec dd if=/dev/zero of=big bs=1024 count=2000 2>/dev/null", status=128 + signal.SIGXFSZ,
                      preexec_fn=limited(1000))
     assert profile.sql("SELECT value FROM meta WHERE key = 'signal'") == [(signal.SIGXFSZ,)]
+
+
+STACKS = """
+#include <stdlib.h>
+#define noinline __attribute__((noipa))
+noinline void *descend(unsigned int path, int depth)
+{
+	void *block;
+	if (!depth)
+		return malloc(16 + path % 100);
+	if (path & 1)
+		block = descend(path >> 1, depth - 1);
+	else
+		block = descend(path >> 1, depth - 1);
+	__asm__ volatile("" : "+r"(block));
+	return block;
+}
+int main(int argc, char **argv)
+{
+	for (int turns = atoi(argv[1]); turns; turns--)
+		for (unsigned int path = 0; path < 2000; path++)
+			free(descend(path, 11));
+	return 0;
+}
+"""
+
+
+def test_the_file_grows_with_the_stacks_and_not_with_the_run(record, runner, need):
+    """But for the course over time, which is of at most a thousand moments: 2,000 stacks, ten times as often."""
+    need.tool("gcc")
+    (runner.folder / "stacks.c").write_text(STACKS)
+    subprocess.run(["gcc", "-O1", "-g", "-fno-builtin", "-fno-crossjumping", "-fno-optimize-sibling-calls", "-o",
+                    runner.folder / "stacks", runner.folder / "stacks.c"], check=True)
+    once, often = (record(runner.folder / "stacks", turns, options=["--cpu=off"], output=f"{turns}.data")
+                   for turns in (20, 200))
+    assert once.sql("SELECT count(*) FROM heap_site WHERE allocations = 20") == [(2000,)]
+    assert often.sql("SELECT count(*) FROM heap_site WHERE allocations = 200") == [(2000,)]
+
+    def bytes_of(profile, which):
+        return profile.sql(f"SELECT sum(pgsize) FROM dbstat WHERE name {which} ('slice', 'memory')")[0][0]
+
+    assert bytes_of(often, "NOT IN") == pytest.approx(bytes_of(once, "NOT IN"), rel=0.05)
+    assert bytes_of(often, "IN") < 150000
+    assert bytes_of(often, "IN") + bytes_of(often, "NOT IN") < 1000000
