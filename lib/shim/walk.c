@@ -13,6 +13,8 @@ void walk_init(struct walk *walk, struct modules *modules, struct trie *trie, ui
 	walk->modules = modules;
 	walk->trie = trie;
 	walk->nr = 0;
+	if (!walk->exit_mask)
+		walk->exit_mask = WALK_EXITS_FIRST - 1;
 	stack_init(&walk->stack, top);
 }
 
@@ -36,9 +38,9 @@ static unwind_rule rule_from_cfi(const struct walk *walk, const struct unwind_fr
 }
 
 /* The low bits are as good as any, and the next step waits for them. */
-static inline uint32_t exit_at(uint64_t pc)
+static inline uint32_t exit_at(uint32_t mask, uint64_t pc)
 {
-	return (uint32_t)pc & ((1U << WALK_EXIT_BITS) - 1);
+	return (uint32_t)pc & mask;
 }
 
 static inline bool is_known(const struct walk_exit *exit, const struct unwind_frame *frame)
@@ -48,7 +50,7 @@ static inline bool is_known(const struct walk_exit *exit, const struct unwind_fr
 
 unwind_rule walk_rule(const struct walk *walk, const struct unwind_frame *frame)
 {
-	const struct walk_exit *exit = &walk->exit[exit_at(frame->pc)];
+	const struct walk_exit *exit = &walk->exit[exit_at(walk->exit_mask, frame->pc)];
 
 	return is_known(exit, frame) ? exit->rule : rule_from_cfi(walk, frame);
 }
@@ -64,13 +66,23 @@ static uint32_t distance_of(unwind_rule rule)
 	return ARCH_WORD * (uint32_t)words;
 }
 
+/* Few pages for few; those that are not found any more come again. */
+static void make_room(struct walk *walk)
+{
+	if (++walk->nr_exits <= walk->exit_mask / 2 || walk->exit_mask == WALK_EXITS - 1)
+		return;
+	walk->exit_mask = walk->exit_mask * 2 + 1;
+	walk->nr_exits = 0;
+}
+
 /* Half of one must never be seen, by a signal handler or after it jumped away. */
 static void remember(struct walk *walk, const struct unwind_frame *frame, unwind_rule rule)
 {
-	struct walk_exit *exit = &walk->exit[exit_at(frame->pc)];
+	struct walk_exit *exit = &walk->exit[exit_at(walk->exit_mask, frame->pc)];
 
 	if (frame->exact || is_known(exit, frame))
 		return;
+	make_room(walk);
 	exit->pc = 0;
 	atomic_signal_fence(memory_order_seq_cst);
 	exit->rule = rule;
@@ -82,7 +94,7 @@ static void remember(struct walk *walk, const struct unwind_frame *frame, unwind
 static __attribute__((noinline)) void forget(struct walk *walk, uint32_t generation)
 {
 	walk->nr = 0;
-	for (uint32_t i = 0; i < 1U << WALK_EXIT_BITS; i++)
+	for (uint32_t i = 0; i <= walk->exit_mask; i++)
 		walk->exit[i].pc = 0;
 	walk->generation = generation;
 }
@@ -349,10 +361,11 @@ static inline __attribute__((always_inline)) struct walk_found *climb(struct wal
 	uint64_t sp = at->sp, pc = at->pc, fp = at->fp;
 	uint32_t flags, is_lost = at->fp_lost;
 	uint64_t room = room_above(walk, sp, &flags);
+	const uint32_t mask = walk->exit_mask;
 
 	*place = WALK_FRAMES;
 	while (found != walk->found) {
-		const struct walk_exit *exit = &walk->exit[exit_at(pc)];
+		const struct walk_exit *exit = &walk->exit[exit_at(mask, pc)];
 		uint64_t distance = exit->distance;
 		unwind_rule rule = exit->rule;
 
@@ -406,7 +419,7 @@ step_rare(struct walk *walk, struct walk_found *found, struct unwind_frame *at)
 static inline __attribute__((always_inline)) enum unwind_end
 step(struct walk *walk, struct walk_found *found, struct unwind_frame *at)
 {
-	const struct walk_exit *exit = &walk->exit[exit_at(at->pc)];
+	const struct walk_exit *exit = &walk->exit[exit_at(walk->exit_mask, at->pc)];
 	unwind_rule rule = exit->rule;
 
 	if (is_known(exit, at) && !flags_of(at)) {

@@ -26,7 +26,8 @@
 #include "unwind/step.h"
 
 #define WALK_FRAMES 16384 /* deeper stacks lose their middle */
-#define WALK_EXIT_BITS 11
+#define WALK_EXITS 2048
+#define WALK_EXITS_FIRST 64
 #define WALK_PLACE_BITS 10
 
 /* What has to be so for a frame of the last walk to be found again. */
@@ -72,8 +73,12 @@ struct walk {
 	struct stack stack;
 	uint32_t nr;	       /* frames of the last walk */
 	uint32_t nr_checkable; /* of them: the way out of the next one cannot be checked */
-	uint16_t place[1 << WALK_PLACE_BITS];	    /* by sp: which frame it may be of */
-	struct walk_exit exit[1 << WALK_EXIT_BITS]; /* by pc */
+	uint32_t exit_mask;    /* what is in use of exit[]: more, the more were remembered */
+	uint32_t nr_exits;
+	uint16_t place[1 << WALK_PLACE_BITS]; /* by sp: which frame it may be of */
+	struct walk_exit exit[WALK_EXITS];    /* by pc */
+	/* From the end backwards: so few of them are on one page with the first of sp. */
+	struct walk_found found[WALK_FRAMES];
 	/* The frames of the last walk, an array for each word: those of some are all looked at. */
 	uint64_t sp[WALK_FRAMES], pc[WALK_FRAMES];
 	uint64_t hash[WALK_FRAMES]; /* of the stack from there on, for the trie */
@@ -83,8 +88,7 @@ struct walk {
 	uint64_t fp[WALK_FRAMES];
 	uint64_t return_at[WALK_FRAMES];   /* where pc is on the stack, if that is not below sp */
 	struct walk_fp saved[WALK_FRAMES]; /* of those frames that have one, in their order */
-	struct walk_found found[WALK_FRAMES]; /* from the end backwards */
-	uint64_t found_at[WALK_FRAMES];	      /* their return_at */
+	uint64_t found_at[WALK_FRAMES];	   /* return_at of those in found */
 };
 
 void walk_init(struct walk *walk, struct modules *modules, struct trie *trie, uint64_t top);
