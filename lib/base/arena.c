@@ -2,13 +2,15 @@
 #include "base/arena.h"
 
 #include <stdalign.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 
-#define BLOCK_SIZE ((size_t)64 * 1024)
+#define FIRST_BLOCK ((size_t)1024)
+#define LARGEST_BLOCK ((size_t)64 * 1024) /* each is twice the one before, up to this */
 #define ALIGNMENT alignof(max_align_t)
 
 struct arena_block {
@@ -45,24 +47,32 @@ static void *alloc_alone(struct arena *arena, size_t size)
 	return block->data;
 }
 
-static void add_block(struct arena *arena)
+static void add_block(struct arena *arena, size_t size)
 {
-	struct arena_block *block = new_block(BLOCK_SIZE);
+	size_t room = arena->room ? arena->room * 2 : FIRST_BLOCK;
+	struct arena_block *block;
 
+	while (room < size)
+		room *= 2;
+	if (room > LARGEST_BLOCK)
+		room = LARGEST_BLOCK;
+	block = new_block(room);
 	block->next = arena->blocks;
 	arena->blocks = block;
 	arena->used = 0;
-	arena->room = BLOCK_SIZE;
+	arena->room = room;
 }
 
 void *arena_alloc(struct arena *arena, size_t size)
 {
+	bool is_large = size > LARGEST_BLOCK / 4;
+
 	if (!arena->blocks)
-		add_block(arena);
-	if (size > BLOCK_SIZE / 4)
+		add_block(arena, is_large ? 0 : size);
+	if (is_large)
 		return alloc_alone(arena, size);
 	if (size > arena->room - arena->used)
-		add_block(arena);
+		add_block(arena, size);
 
 	void *piece = (char *)arena->blocks->data + arena->used;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arena - many small allocations that end together.
+ * arena - many small allocations that end together.  One of few takes little, too.
  *
  *	struct arena arena = { 0 };
  *	const char *name = arena_strdup(&arena, text);

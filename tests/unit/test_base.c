@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <signal.h>
+#include <stdalign.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +12,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "base/alloc.h"
+#include "base/arena.h"
 #include "base/distance.h"
 #include "base/error.h"
 #include "base/intern.h"
@@ -135,6 +139,33 @@ Test(intern, gives_one_id_a_text)
 	cr_assert(eq(str, (char *)intern_text(&names, 42), (char *)"name-42"));
 	cr_assert(intern_text(&names, 1000) == NULL);
 	intern_release(&names);
+}
+
+Test(arena, keeps_pieces_of_any_size_apart)
+{
+	static const size_t sizes[] = { 1, 3, 16, 250, 1025, 5000, 16384, 16385, 70000, 0 };
+	struct arena arena = { 0 };
+	unsigned char *pieces[60];
+
+	for (size_t i = 0; i < ARRAY_SIZE(pieces); i++) {
+		pieces[i] = arena_alloc(&arena, sizes[i % ARRAY_SIZE(sizes)]);
+		cr_expect(eq(sz, (uintptr_t)pieces[i] % alignof(max_align_t), 0));
+		memset(pieces[i], (int)i, sizes[i % ARRAY_SIZE(sizes)]);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(pieces); i++)
+		for (size_t j = 0; j < sizes[i % ARRAY_SIZE(sizes)]; j++)
+			cr_assert(eq(uint, pieces[i][j], (unsigned int)i));
+	arena_release(&arena);
+}
+
+/* Each of thousands of processes has one in a report. */
+Test(arena, of_one_word_takes_little)
+{
+	struct arena arena = { 0 };
+
+	arena_strdup(&arena, "word");
+	cr_expect(le(sz, arena.room, 1024));
+	arena_release(&arena);
 }
 
 Test(vec, grows_and_keeps_what_it_holds)
