@@ -51,7 +51,7 @@ def classify_name(shown, ours, theirs, outermost, aliases):
         return "clone"
     if ours == re.sub(r"[CD][12](?=E)", lambda kind: kind[0][0] + "4", re.sub(CLONE, "", plain)):
         return "constructor"
-    if outermost and any(plain in names and ours in {re.sub(CLONE, "", n) for n in names} for names in aliases):
+    if outermost and any(plain in names and ours in {*names, *(re.sub(CLONE, "", n) for n in names)} for names in aliases):
         return "alias"
     if f"::{theirs}" in shown or shown.startswith(f"{theirs}("):
         return "scope"

@@ -2,6 +2,7 @@
 """What a module without names says: why, and what would help."""
 
 import os
+import re
 import subprocess
 
 import pytest
@@ -48,7 +49,8 @@ def test_debug_information_of_libraries_only_is_not_taken_for_the_programs(resol
     frames = resolve(tmp_path / "release", starts)
     assert all(line == 0 for chain in frames.at.values() for *_, line in chain)
     assert frames.debug == "symbols"
-    assert frames.reason == "no debug information of most code that was seen; build with -g (cargo: debug = true)"
+    # that it is Rust's is not in the files of old compilers
+    assert re.fullmatch("no debug information of most code that was seen; build with -g( .cargo: debug = true.)?", frames.reason)
     frames = resolve(tmp_path / "debug", [start for start, _ in functions(tmp_path / "debug")])
     assert frames.debug == "full" and frames.reason is None
 

@@ -2,8 +2,8 @@
 // PFLAGS: --edition 2021
 // rust_frames MS: an async program, without a runtime, that spends its time in and below a function
 // with a frame of 96 kB, which it calls in two places.
+use std::arch::asm;
 use std::future::Future;
-use std::hint::black_box;
 use std::pin::Pin;
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 use std::time::{Duration, Instant};
@@ -34,7 +34,7 @@ fn mix(seed: u64, table: &mut [u64; 12000]) -> u64 {
 #[inline(never)]
 fn crunch(seed: u64) -> u64 {
     let mut table = [seed; 12000]; // 96 kB on the stack
-    black_box(&mut table);
+    unsafe { asm!("/* {0} */", in(reg) table.as_mut_ptr()) }; // whoever reads it may write to it
     let x = mix(seed, &mut table);
     x ^ table[(x % 12000) as usize]
 }
