@@ -3,7 +3,9 @@
 
 The program has no frame pointers, two threads that compute, and stacks about 60 frames deep.  Each round takes a
 short and a long recording: what grows from one to the other belongs to the samples, the rest is the file's own.
-A stack is complete when its outermost frame is where programs and threads start.
+New stacks become fewer with time, so one pair of cprof's recordings takes about ten seconds and a minute.
+A stack is complete when its outermost frame is where programs and threads start.  CPU is that of the program and of
+the profiler together.  Limits are those of who runs this: an ordinary user's rings may be smaller.
 """
 
 import json
@@ -20,11 +22,12 @@ from workloads import built
 
 RATES_HZ = (997, 3989)
 SHORT, LONG = ["300", "2"], ["1500", "2"]
+TEN_SECONDS, MINUTE = ["10000", "2"], ["60000", "2"]
 QUICK = ["20", "2"], ["60", "2"]
 STARTS = {"_start", "clone3", "__clone3", "__clone"}
 
-COLUMNS = (Column("program_cpu_s", "program's CPU", "s", ratio=True), Column("profiler_cpu_s", "profiler's", "s"),
-           Column("samples", "samples", ""), Column("lost", "lost", ""), Column("complete", "complete", "%"),
+COLUMNS = (Column("cpu_s", "CPU", "s", ratio=True), Column("program_cpu_s", "program's", "s", ratio=True),
+           Column("profiler_cpu_s", "profiler's", "s"), Column("samples", "samples", ""), Column("lost", "lost", ""), Column("complete", "complete", "%"),
            Column("sample_bytes", "a sample on disk", "B"))
 
 
@@ -72,16 +75,25 @@ class Variant:
     quick: bool = True
 
 
+CPROF = Variant("cprof", cprof_command, cprof_taken)
 VARIANTS = (
     Variant(ALONE, lambda rate_hz: []),
-    Variant("cprof", cprof_command, cprof_taken),
+    CPROF,
     Variant("perf dwarf,8192", perf_command(8192), perf_taken),
     Variant("perf dwarf,65528", perf_command(65528), perf_taken, RATES_HZ[0], quick=False),   # gigabytes beyond
 )
 
 
 def measure(bench):
-    return [measure_rate(bench, rate_hz) for rate_hz in (RATES_HZ[:1] if bench.quick else RATES_HZ)]
+    if bench.quick:
+        return [measure_rate(bench, RATES_HZ[0])]
+    return [measure_rate(bench, rate_hz) for rate_hz in RATES_HZ] + [measure_growth(bench)]
+
+
+def measure_growth(bench):
+    group = Group(f"{RATES_HZ[0]} Hz, a minute", "on disk: what is more than after ten seconds")
+    run_both(bench, group, CPROF, RATES_HZ[0], (TEN_SECONDS, MINUTE))
+    return group
 
 
 def measure_rate(bench, rate_hz):
@@ -91,14 +103,15 @@ def measure_rate(bench, rate_hz):
         command = variant.command(rate_hz)
         if command and not shutil.which(command[0]):
             group.refuse(variant.name, f"not installed: {command[0]}")
-    in_turn(group, bench.runs, variants, lambda name: run_both(bench, group, variants[name], rate_hz))
+    sizes = QUICK if bench.quick else (SHORT, LONG)
+    in_turn(group, bench.runs, variants, lambda name: run_both(bench, group, variants[name], rate_hz, sizes))
     return group
 
 
-def run_both(bench, group, variant, rate_hz):
+def run_both(bench, group, variant, rate_hz, sizes):
     program = built("bench_cpu")
     runs, found = [], []
-    for arguments in QUICK if bench.quick else (SHORT, LONG):
+    for arguments in sizes:
         folder = fresh_folder(bench.folder, "sampling")
         run = try_run(bench.meter, group, variant.name,
                       Command([*variant.command(rate_hz), program, *arguments], program, folder))
