@@ -19,24 +19,21 @@
 #include "record/attached.h"
 #include "record/followed.h"
 #include "record/samples.h"
+#include "record/stops/pace.h"
 #include "record/stops/stops.h"
 
 enum {
 	FREQUENCY_HZ = 100,
 	FREQUENCY_MAX_HZ = 500,
 	STACK_WIDE_BYTES = 256 * 1024,
-	STRETCH_MAX = 64,
 	UNMET_PERIODS = 20,
 	LOST_NS = 50000, /* what we take to begin once we are awake */
 	SPIN_NS = 60000, /* one that runs on a CPU stops within */
-	OWN_SHARE = 20,	 /* of our own CPU time at most one in so many parts */
 };
 
-#define MS UINT64_C(1000000)
 #define SECOND_NS UINT64_C(1000000000)
 static const uint64_t remap_latest_ns = SECOND_NS;
 static const uint64_t put_every_ns = SECOND_NS;
-static const uint64_t limit_every_ns = 200 * MS;
 
 struct stopper {
 	struct stopper_config config;
@@ -45,13 +42,10 @@ struct stopper {
 	struct samples *samples;
 	char *reason, *lowered;
 	uint32_t frequency_hz;
-	uint64_t period_ns;
-	uint64_t random;
+	struct pace pace;
 
 	uint8_t *stack; /* of the sample at hand */
 	uint64_t sampled_ns, put_ns;
-	uint64_t stretch; /* of the period, to limit_ourselves() */
-	uint64_t limited_ns, used_ns;
 	uint64_t woken_ns;
 
 	pthread_t thread;
@@ -153,8 +147,8 @@ static uint64_t charge(const struct stopper *stopper, struct group_thread *threa
 {
 	uint64_t weight = used_ns - thread->charged_ns;
 
-	if (thread->is_new && weight < stopper->period_ns)
-		weight = stopper->period_ns;
+	if (thread->is_new && weight < stopper->pace.period_ns)
+		weight = stopper->pace.period_ns;
 	thread->charged_ns = used_ns;
 	thread->is_new = false;
 	return weight;
@@ -182,7 +176,7 @@ static bool is_fair(const struct stopper *stopper, const struct group_thread *th
 {
 	if (sight->use.turns == thread->use.turns || lost_its_cpu_to_us(thread, sight))
 		return true;
-	if (sight->use.used_ns - thread->charged_ns < UNMET_PERIODS * stopper->period_ns)
+	if (sight->use.used_ns - thread->charged_ns < UNMET_PERIODS * stopper->pace.period_ns)
 		return false;
 	aggregate_quality(stopper->config.aggregate, PROFILE_BOUNDED,
 			  "samples of threads that waited for a CPU, which is mostly at the end of "
@@ -272,23 +266,6 @@ static void ask(struct stopper *stopper, struct group_thread *thread)
 	} while (clock_now_ns() < until_ns);
 }
 
-/* xorshift: moments that no program can be in step with. */
-static uint64_t next_random(struct stopper *stopper)
-{
-	stopper->random ^= stopper->random << 13;
-	stopper->random ^= stopper->random >> 7;
-	stopper->random ^= stopper->random << 17;
-	return stopper->random;
-}
-
-/* Half the period to one and a half. */
-static uint64_t pause_ns(struct stopper *stopper)
-{
-	uint64_t period = stopper->period_ns * stopper->stretch;
-
-	return period / 2 + next_random(stopper) % period;
-}
-
 /* --- a look at all ----------------------------------------------------------------------------*/
 
 /* Returns one of those that run, any of them as likely as another; 0: none does. */
@@ -302,7 +279,7 @@ static pid_t look_at_threads(struct stopper *stopper, struct group *group)
 		pid_t tid = thread ? thread->task.tid : 0;
 
 		if (thread && followed_look(&stopper->followed, thread) &&
-		    !(next_random(stopper) % ++nr))
+		    !(pace_random(&stopper->pace) % ++nr))
 			chosen = tid;
 	}
 	return chosen;
@@ -353,7 +330,7 @@ static void look_at_group(struct stopper *stopper, size_t index, bool only_if_fi
 	if (!shall_sample)
 		return;
 	sample_thread(stopper, chosen);
-	group_arm(group, pause_ns(stopper));
+	group_arm(group, pace_pause_ns(&stopper->pace));
 }
 
 /* Processes that are found meanwhile are at the end, where this begins to look again. */
@@ -378,21 +355,6 @@ static void rest(struct stopper *stopper, uint64_t until_ns)
 	}
 }
 
-/* Looks more seldom while it takes us a larger part of a CPU. */
-static void limit_ourselves(struct stopper *stopper, uint64_t now_ns)
-{
-	uint64_t used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-
-	if (now_ns - stopper->limited_ns < limit_every_ns)
-		return;
-	if ((used_ns - stopper->used_ns) * OWN_SHARE > now_ns - stopper->limited_ns)
-		stopper->stretch *= stopper->stretch < STRETCH_MAX ? 2 : 1;
-	else if (stopper->stretch > 1)
-		stopper->stretch /= 2;
-	stopper->limited_ns = now_ns;
-	stopper->used_ns = used_ns;
-}
-
 /* Whoever pins the program to a CPU pins us, and does not mean to. */
 static void leave_its_cpu(void)
 {
@@ -413,9 +375,10 @@ static void *stopper_thread(void *context)
 		aggregate_quality(stopper->config.aggregate, PROFILE_LOST, error.message, 1);
 	else
 		while (!stopper->is_over) {
-			rest(stopper, clock_now_ns() + pause_ns(stopper));
+			rest(stopper, clock_now_ns() + pace_pause_ns(&stopper->pace));
 			look_at_all(stopper, false);
-			limit_ourselves(stopper, clock_now_ns());
+			pace_limit(&stopper->pace, clock_now_ns(),
+				   clock_ns(CLOCK_THREAD_CPUTIME_ID));
 			put_now_and_then(stopper, clock_now_ns());
 		}
 	stops_close(&stopper->stops);
@@ -457,7 +420,7 @@ static void set_rate(struct stopper *stopper)
 		aggregate_quality(stopper->config.aggregate, PROFILE_SUBSTITUTED, stopper->lowered,
 				  1);
 	stopper->frequency_hz = (uint32_t)(hz < FREQUENCY_MAX_HZ ? hz : FREQUENCY_MAX_HZ);
-	stopper->period_ns = SECOND_NS / stopper->frequency_hz;
+	stopper->pace.period_ns = SECOND_NS / stopper->frequency_hz;
 }
 
 static char *reason_text(const struct stopper_config *config)
@@ -536,9 +499,7 @@ void stopper_start(struct stopper *stopper, struct processes *processes, int64_t
 	const struct stopper_config *config = &stopper->config;
 
 	stopper->followed.processes = processes;
-	stopper->random = (uint64_t)start_ns | 1;
-	stopper->stretch = 1;
-	stopper->limited_ns = (uint64_t)start_ns;
+	pace_begin(&stopper->pace, (uint64_t)start_ns);
 	stopper->samples = samples_new(&(struct samples_config){
 		.aggregate = config->aggregate,
 		.call_graph = config->sampling.call_graph,
