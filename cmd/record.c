@@ -148,8 +148,9 @@ static void check(struct argp_state *state, const struct record_options *options
 	if (options->pids.nr && config->heap == RECORD_REQUIRED)
 		argp_error(state, "--heap: the heap of a process can only be accounted from "
 				  "its start, not with -p");
-	if (config->page_faults && config->heap == RECORD_OFF)
-		argp_error(state, "--page-faults are of the heap's blocks, not with --heap=off");
+	if (config->page_faults && (config->heap == RECORD_OFF || options->pids.nr))
+		argp_error(state,
+			   "--page-faults are of the heap's blocks: not with --heap=off or -p");
 	if (config->frequency_hz && config->period)
 		argp_error(state, "--frequency and --count exclude each other");
 }

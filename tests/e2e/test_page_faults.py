@@ -65,6 +65,7 @@ def test_without_the_option_they_are_not_known_rather_than_0(record, programs):
     assert "page fault" not in profile.text("heap")
 
 
-def test_page_faults_without_the_heap_are_refused(run):
-    result = run("record", "--page-faults", "--heap=off", "true")
+@pytest.mark.parametrize("how", [["--heap=off", "true"], ["-p", "1"]])
+def test_page_faults_without_the_heap_are_refused(run, how):
+    result = run("record", "--page-faults", *how)
     assert result.returncode == 125 and "--page-faults" in result.stderr
