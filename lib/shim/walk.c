@@ -192,16 +192,16 @@ static inline uint64_t word_at(uint64_t address)
 	return *(const volatile uint64_t *)address;
 }
 
-/* A number, so that four are combined without a branch. */
-static inline unsigned int is_there(const struct walk *walk, uint32_t i)
+/* 0: the frame has its pc where it was.  Numbers, so that four are combined without a branch. */
+static inline uint64_t change(const struct walk *walk, uint32_t i)
 {
-	return unwind_code(word_at(return_at(walk, i))) == walk->pc[i];
+	return unwind_code(word_at(return_at(walk, i))) ^ walk->pc[i];
 }
 
-static inline unsigned int four_are_there(const struct walk *walk, uint32_t i)
+static inline bool four_are_there(const struct walk *walk, uint32_t i)
 {
-	return is_there(walk, i) & is_there(walk, i + 1) & is_there(walk, i + 2) &
-	       is_there(walk, i + 3);
+	return !(change(walk, i) | change(walk, i + 1) | change(walk, i + 2) |
+		 change(walk, i + 3));
 }
 
 /* How many of the first nr frames have their pc where it was.  The last four are looked at together,
@@ -214,7 +214,7 @@ static inline uint32_t nr_there(const struct walk *walk, uint32_t nr)
 		i += 4;
 	if (nr >= 4 && i + 4 > nr && four_are_there(walk, nr - 4))
 		return nr;
-	while (i < nr && is_there(walk, i))
+	while (i < nr && !change(walk, i))
 		i++;
 	return i;
 }

@@ -51,40 +51,27 @@ unwind_cache_slot(const struct unwind_cache *cache, uint64_t pc)
 	return (volatile struct unwind_cache_entry *)((char *)cache->entries + offset);
 }
 
-/* For pc, in the place of another address: of one that is known sooner, always the same for it. */
-static inline bool unwind_cache_find_at(const struct unwind_cache *cache, uint64_t place,
-					uint64_t pc, unwind_rule *rule)
+static inline bool unwind_cache_find(const struct unwind_cache *cache, uint64_t pc,
+				     unwind_rule *rule)
 {
-	volatile struct unwind_cache_entry *entry = unwind_cache_slot(cache, place);
+	volatile struct unwind_cache_entry *entry = unwind_cache_slot(cache, pc);
 	uint64_t what = entry->what, start = entry->check ^ what;
 
 	*rule = (unwind_rule)(what >> 32);
 	return pc - start < (uint32_t)what;
 }
 
-static inline bool unwind_cache_find(const struct unwind_cache *cache, uint64_t pc,
-				     unwind_rule *rule)
-{
-	return unwind_cache_find_at(cache, pc, pc, rule);
-}
-
 /* Remembers the row for pc, which must be in it. */
-static inline void unwind_cache_add_at(struct unwind_cache *cache, uint64_t place, uint64_t pc,
-				       const struct unwind_row *row)
+static inline void unwind_cache_add(struct unwind_cache *cache, uint64_t pc,
+				    const struct unwind_row *row)
 {
-	volatile struct unwind_cache_entry *entry = unwind_cache_slot(cache, place);
+	volatile struct unwind_cache_entry *entry = unwind_cache_slot(cache, pc);
 	uint64_t start = pc - row->start > INT32_MAX ? pc : row->start;
 	uint64_t length = row->end - start > UINT32_MAX ? UINT32_MAX : row->end - start;
 	uint64_t what = (uint64_t)row->rule << 32 | length;
 
 	entry->check = start ^ what;
 	entry->what = what;
-}
-
-static inline void unwind_cache_add(struct unwind_cache *cache, uint64_t pc,
-				    const struct unwind_row *row)
-{
-	unwind_cache_add_at(cache, pc, pc, row);
 }
 
 static inline void unwind_cache_clear(struct unwind_cache *cache)
