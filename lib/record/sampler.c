@@ -27,7 +27,7 @@
 #define COMMAND_STOP (UINT64_C(1) << 32)
 
 enum {
-	COUNT_EVERY_NS = 1000000000,
+	COUNT_EVERY_NS = 250000000,
 };
 
 struct sampler {

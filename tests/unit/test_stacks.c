@@ -386,7 +386,7 @@ Test(stacks, does_not_choose_between_two_stacks_with_the_same_frame)
 Test(stacks, goes_on_where_callers_differ_in_the_call_only)
 {
 	volatile int rounds = 5; /* not unrolled */
-	volatile int sum = 0; /* the calls are two */
+	volatile int sum = 0;	 /* the calls are two */
 
 	thread = 7;
 	copy_size = 8192;

@@ -13,7 +13,8 @@
 
 enum {
 	NAMES_BYTES = 16 * 1024, /* of 60 processes */
-	SIDE_BYTES = 32 * 1024,
+	SIDE_BYTES = 128 * 1024, /* of ten programs with 100 libraries each */
+	SIDE_BYTES_MIN = 32 * 1024,
 	DATA_BYTES_MAX = 4 * 1024 * 1024, /* 64 samples with all of the stack that they can have */
 	DATA_BYTES_MIN = 128 * 1024,	  /* less holds too few samples */
 };
@@ -59,28 +60,43 @@ static int open_each(struct rings *rings, enum ring_kind kind, size_t bytes)
 		if (rings->fds[kind][i] >= 0)
 			ret = ring_open(&rings->of[kind][i], rings->fds[kind][i],
 					at_least_a_page(bytes));
-	return ret;
-}
-
-static int open_data(struct rings *rings, size_t bytes)
-{
-	int ret = open_each(rings, RING_DATA, bytes);
-
 	for (size_t i = 0; ret && i < rings->nr; i++)
-		ring_close(&rings->of[RING_DATA][i]);
+		ring_close(&rings->of[kind][i]);
 	return ret;
 }
 
-static int open_largest_data(struct rings *rings)
+static int open_largest_data(struct rings *rings, size_t least)
 {
 	int ret = -EPERM;
 
-	for (size_t bytes = DATA_BYTES_MAX;
-	     bytes >= DATA_BYTES_MIN && (ret == -EPERM || ret == -ENOMEM); bytes /= 2) {
-		ret = open_data(rings, bytes);
+	for (size_t bytes = DATA_BYTES_MAX; bytes >= least && (ret == -EPERM || ret == -ENOMEM);
+	     bytes /= 2) {
+		ret = open_each(rings, RING_DATA, bytes);
 		rings->data_bytes = bytes;
 	}
 	log_debug(LOG_RING, "%zu rings of %zu KiB", rings->nr, rings->data_bytes / 1024);
+	return ret;
+}
+
+static int open_side_and_data(struct rings *rings, size_t side_bytes, size_t least_data)
+{
+	int ret = open_each(rings, RING_SIDE, side_bytes);
+
+	if (!ret)
+		ret = open_largest_data(rings, least_data);
+	for (size_t i = 0; ret && i < rings->nr; i++)
+		ring_close(&rings->of[RING_SIDE][i]);
+	return ret;
+}
+
+static int open_rings(struct rings *rings)
+{
+	int ret = open_each(rings, RING_NAMES, NAMES_BYTES);
+
+	if (!ret)
+		ret = open_side_and_data(rings, SIDE_BYTES, 2 * DATA_BYTES_MIN);
+	if (ret == -EPERM || ret == -ENOMEM)
+		ret = open_side_and_data(rings, SIDE_BYTES_MIN, DATA_BYTES_MIN);
 	return ret;
 }
 
@@ -125,11 +141,7 @@ int rings_open(struct rings *rings, const struct events *events, struct error *e
 	allocate(rings, events->cpus.nr);
 	ret = open_owners(rings, events);
 	if (!ret)
-		ret = open_each(rings, RING_NAMES, NAMES_BYTES);
-	if (!ret)
-		ret = open_each(rings, RING_SIDE, SIDE_BYTES);
-	if (!ret)
-		ret = open_largest_data(rings);
+		ret = open_rings(rings);
 	if (!ret)
 		ret = join(rings, events);
 	if (!ret)
