@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Real programs do under cprof what they do without it, and both halves are there."""
 
+import json
+import re
+import time
+
 import pytest
 
 pytestmark = pytest.mark.slow
@@ -117,3 +121,73 @@ def test_a_rust_program(same, runner, programs, need):
                for f in report["cpu"]["functions"]), hot
     assert any(frame["name"] == "rust_words::main" for site in report["heap"]["sites"]
                for frame in site["frames"])
+
+
+# --- what others test themselves with ---------------------------------------------------------
+
+PYTHON_TESTS = ["test_fork1", "test_thread", "test_mmap", "test_json", "test_zlib", "test_ctypes"]
+
+
+def outcomes(text):
+    """Of python3 -m test: which modules failed, in no order."""
+    lines = text.splitlines()
+    failed = [i for i, line in enumerate(lines) if re.match(r"\d+ tests? failed:$", line)]
+    return sorted(lines[failed[0] + 1].split()) if failed else []
+
+
+@pytest.mark.long
+def test_pythons_own_tests(runner, record, need):
+    """Threads, forks, foreign code: what fails there fails without cprof, too."""
+    need.file("/usr/lib/python3.11/test/test_json", "libpython3.11-testsuite")
+    command = ["/usr/bin/python3", "-m", "test", *PYTHON_TESTS]
+    plain = runner.run(*command, timeout=1200)
+    profile = record(*command, status=None, options=["-q"], timeout=1200)
+    assert outcomes(profile.stdout) == outcomes(plain.stdout)
+    assert profile.returncode == plain.returncode
+    assert profile.report()["heap"]["tracked"]
+
+
+def operations(text):
+    """Of stress-ng: how often each stressor did what it does."""
+    return dict(re.findall(r"metrc: \[\d+\] (\w+) +(\d+) +[\d.]+ ", text))
+
+
+@pytest.mark.long
+def test_stressors(runner, record, need):
+    command = [need.tool("stress-ng"), "--malloc", "1", "--malloc-ops", "20000", "--vm", "1", "--vm-bytes", "64M",
+               "--vm-ops", "2000", "--fork", "1", "--fork-ops", "200", "--exec", "1", "--exec-ops", "50", "--dynlib",
+               "1", "--dynlib-ops", "200", "--metrics-brief"]
+    plain = runner.run(*command, timeout=600)
+    profile = record(*command, status=plain.returncode, options=["-q"], timeout=600)
+    assert operations(plain.stdout + plain.stderr)["malloc"] == "20000"
+    assert operations(profile.stdout + profile.stderr) == operations(plain.stdout + plain.stderr)
+    assert profile.report()["heap"]["tracked"]
+
+
+def serve(runner, name, *before):
+    """What redis-server keeps after redis-benchmark, and how both ended."""
+    folder = runner.folder / name
+    folder.mkdir()
+    socket = str(folder / "socket")
+    server = runner.start(*before, "redis-server", "--port", "0", "--unixsocket", socket, "--save", "",
+                          "--dir", str(folder), "--daemonize", "no", "--logfile", "log")
+    deadline = time.monotonic() + 60
+    while not (folder / "socket").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    load = runner.run("redis-benchmark", "-s", socket, "-q", "-n", "20000", "-t", "set,get,lpush,lrange_100,mset",
+                      timeout=600)
+    keys = runner.run("redis-cli", "-s", socket, "llen", "mylist").stdout
+    runner.run("redis-cli", "-s", socket, "shutdown", "nosave")
+    return keys, load.returncode, server.wait(120)
+
+
+@pytest.mark.long
+def test_a_server_under_load(runner, cprof, need):
+    need.tool("redis-server")
+    need.tool("redis-benchmark")
+    profile = runner.folder / "redis.data"
+    plain = serve(runner, "plain")
+    recorded = serve(runner, "recorded", cprof, "record", "-q", "-o", profile)
+    assert recorded == plain and plain[1:] == (0, 0)
+    heap = json.loads(runner.run(cprof, "report", "heap", "--json", profile).stdout)["heap"]
+    assert heap["peak_exact"] and heap["allocations"] > 100000 and heap["counted"]["difference"] == 0
