@@ -60,18 +60,22 @@ static bool restore_register(struct walk *walk, const struct walked *inner, unsi
 	}
 }
 
-/* What a register holds in the frame that was added last, from the leaf's on. */
+/*
+ * What a register holds in the frame that was added last, from the leaf's on.  One that was lost on
+ * the way, as in functions of the vDSO without CFI, is known again where a signal interrupted.
+ */
 static bool find_register(struct walk *walk, unsigned int reg, uint64_t *value)
 {
-	const struct walked_vec *walked = walk->walked;
+	const struct walked *inner = walk->walked->at, *last = inner + walk->walked->nr - 1;
+	bool is_known = true;
 
 	if (!walk->sample->registers->has_general)
 		return false;
 	*value = walk->sample->registers->general[reg];
-	for (size_t inner = 0; inner + 1 < walked->nr; inner++)
-		if (!restore_register(walk, &walked->at[inner], reg, value))
-			return false;
-	return true;
+	for (; inner < last; inner++)
+		is_known = (is_known || is_sigreturn(walk, &inner->frame)) &&
+			   restore_register(walk, inner, reg, value);
+	return is_known;
 }
 
 /* The rule needs a register that is not carried along: that is rare. */
