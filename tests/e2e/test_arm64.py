@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from test_heap import by_function, sums_agree
+
 pytestmark = pytest.mark.long
 
 TREE = Path(__file__).resolve().parents[2]
@@ -38,8 +40,12 @@ PATCHED = {
               "echo -1 >/proc/sys/kernel/perf_event_paranoid",
     "report": "./cprof record -q --heap=off -o /tmp/profile programs/burn 2000; ./cprof report --json /tmp/profile >report",
     "perf_burn": "perf stat -x ';' -o perf_burn -e instructions,cycles programs/burn 2000",
+    "frames": "./cprof record -q -o f.cprof programs/frames 60; ./cprof report --json f.cprof >frames",
+    "sites": "./cprof record -q -o h.cprof programs/heap_sites truth 1500; ./cprof report --json h.cprof >sites",
+    "truth": "true",
     "stacks": "./cprof record -q --heap=off -o s.cprof programs/handler 400; ./cprof report --json s.cprof >stacks",
 }
+PROGRAMS = ("burn", "pages", "handler", "frames", "heap_sites")
 STOCK = {
     "stat": "./cprof stat --json -o stat programs/burn 20",
     "list": "./cprof list --json >list",
@@ -50,18 +56,20 @@ def boot(folder, commands, *options):
     """The files that the commands wrote, by name, from one run of the guest."""
     if not (VM / "kernel").exists():
         pytest.skip("no arm64 guest: run scripts/arm64-vm/setup --perf (as scripts/check --long does)")
-    if not (BUILT / "cprof").exists() or not (BUILT / "programs/burn").exists():
-        pytest.skip("not built for arm64: make CROSS=aarch64-linux-gnu- SYSROOT=build/arm64-vm/sysroot")
+    needed = [BUILT / "cprof"] + [BUILT / "programs" / name for name in PROGRAMS]
+    if not all(file.exists() for file in needed):
+        pytest.skip("not built for arm64: make CROSS=aarch64-linux-gnu- SYSROOT=build/arm64-vm/sysroot all programs")
     overlay = folder / "overlay"
-    subprocess.run([SCRIPTS / "libraries", VM / "sysroot", overlay, BUILT / "cprof"], check=True)
+    subprocess.run([SCRIPTS / "libraries", VM / "sysroot", overlay, *needed], check=True)
     (folder / "programs").mkdir()
-    for name in ("burn", "pages", "handler"):
+    for name in PROGRAMS:
         shutil.copy(BUILT / "programs" / name, folder / "programs")
+    shutil.copy(BUILT / "libcprof-heap.so", folder)
     gets = [word for name in commands for word in ("-g", f"/t/{name}:{folder}/{name}")]
     if (VM / "perf").exists():
         options += ("-r", VM / "perf")
     result = subprocess.run([SCRIPTS / "run", *options, "-m", "512", "-t", "280", "-r", overlay, "-a", folder / "programs",
-                             *gets, "-s", BUILT / "cprof", "PAGER=cat; export PAGER; " + "\n".join(commands.values())],
+                             "-a", folder / "libcprof-heap.so", *gets, "-s", BUILT / "cprof", "PAGER=cat; export PAGER; " + "\n".join(commands.values())],
                             capture_output=True, text=True)
     files = {name: (folder / name).read_text() for name in commands if (folder / name).exists()}
     assert files, result.stdout + result.stderr
@@ -193,3 +201,54 @@ def test_stacks_are_complete_through_leaf_functions_and_signal_handlers(patched)
     assert functions["on_alarm"]["total"] > 0.05
     assert functions["main"]["total"] > 0.9 and functions["_start"]["total"] > 0.9
     assert report["cpu"]["truncated_stacks"] <= 0.02 * report["cpu"]["samples"]
+
+
+# Of tests/programs/frames: each keeps three blocks of 64 bytes and uses as much time.
+WAYS = ("plain", "large", "larger", "huge", "with_alloca", "signed_return", "recursive", "on_alarm", "catching",
+        "unwinding", "in_thread")
+
+
+def way_of(stack):
+    """The innermost function of WAYS."""
+    return next((name.split("(")[0] for name in reversed(stack) if name.split("(")[0] in WAYS), None)
+
+
+def test_heap_stacks_are_whole_through_frames_of_all_shapes(patched):
+    sites = [site for site in json.loads(patched["frames"])["heap"]["sites"] if way_of(site["stack"])
+             and site["allocated_bytes"] == 192]
+    assert {way_of(site["stack"]): site["allocations"] for site in sites} == dict.fromkeys(WAYS, 3)
+    for site in sites:
+        stack = [name.split("(")[0] for name in site["stack"]]
+        assert stack[-2:] == ["work", "malloc"], stack
+        assert "main" in stack[:4] or "in_thread" in stack, stack
+        assert stack.count("recursive") in (0, 5001), stack[:10]
+        assert ("wait_for_alarm" in stack) == ("on_alarm" in stack), stack
+        assert ("throwing" in stack) == ("unwinding" in stack), stack
+
+
+def test_samples_have_whole_stacks_through_frames_of_all_shapes(patched):
+    report = json.loads(patched["frames"])
+    cpu = report["cpu"]
+    functions = {}
+    for function in cpu["functions"]:
+        name = function["name"].split("(")[0]
+        functions[name] = max(functions.get(name, 0), function["total"])
+    print(f"{cpu['samples']} samples, {cpu['truncated_stacks']} cut off;",
+          {name: round(functions.get(name, 0), 3) for name in WAYS})
+    print([row["detail"] for row in report["quality"] if row["kind"] == "truncated"])
+    assert cpu["samples"] > 300
+    for name in WAYS:  # unwinding is done below catching
+        times = 2 if name == "catching" else 1
+        assert functions[name] == pytest.approx(times / len(WAYS), abs=0.05), name
+    # Frames that are larger than what is copied may be gone when they are read.
+    reasons = {row["detail"]: row["count"] for row in report["quality"] if row["kind"] == "truncated"}
+    assert all("deeper than what was copied" in reason for reason in reasons), reasons
+    assert cpu["truncated_stacks"] <= 0.2 * cpu["samples"]
+
+
+def test_the_heap_is_as_the_program_counted(patched):
+    heap, truth = json.loads(patched["sites"])["heap"], json.loads(patched["truth"])
+    total = truth.pop("total")
+    assert by_function(heap, truth) == truth
+    assert 0 <= heap["peak_bytes"] - total["at_peak_bytes"] < 100000
+    sums_agree(heap)
