@@ -62,11 +62,11 @@ REPOSITORY = str(__file__).rsplit("/tests/", 1)[0]
 COMPLETE = [
     (0.99, "/usr/bin/python3", "-c", PYTHON),
     (0.99, "node", "n.js"),
-    (0.98, CC1, "-quiet", "-O2", "c.c", "-o", "c.s"),
+    (0.985, CC1, "-quiet", "-O2", "c.c", "-o", "c.s"),
     (0.99, "sqlite3", "s.db", ".read s.sql"),
     (0.99, "git", "-C", REPOSITORY, "log", "-p", "--stat"),
-    (0.95, "deep", "5000", "2000"),
-    (0.95, "rust_frames", "3000"),
+    (0.98, "deep", "5000", "2000"),
+    (0.98, "rust_frames", "3000"),
 ]
 
 
