@@ -189,8 +189,9 @@ def paranoid():
 
 @pytest.fixture(autouse=True)
 def time_limit(request):
-    """A test that hangs fails instead."""
-    limit_s = TIME_LIMIT_S * (4 if request.node.get_closest_marker("long") else 1)
+    """A test that hangs fails instead.  @pytest.mark.time_limit(SECONDS) is for one that takes long."""
+    own = request.node.get_closest_marker("time_limit")
+    limit_s = own.args[0] if own else TIME_LIMIT_S * (4 if request.node.get_closest_marker("long") else 1)
 
     def give_up(number, frame):
         raise TimeoutError(f"not done within {limit_s} s")
@@ -287,6 +288,7 @@ def pytest_configure(config):
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     config.addinivalue_line("markers", "slow: left out by scripts/check --quick")
     config.addinivalue_line("markers", "long: only with scripts/check --long")
+    config.addinivalue_line("markers", "time_limit(seconds): instead of TIME_LIMIT_S")
 
 
 def pytest_collection_modifyitems(config, items):
