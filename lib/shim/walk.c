@@ -200,8 +200,7 @@ static inline uint64_t change(const struct walk *walk, uint32_t i)
 
 static inline bool four_are_there(const struct walk *walk, uint32_t i)
 {
-	return !(change(walk, i) | change(walk, i + 1) | change(walk, i + 2) |
-		 change(walk, i + 3));
+	return !(change(walk, i) | change(walk, i + 1) | change(walk, i + 2) | change(walk, i + 3));
 }
 
 /* How many of the first nr frames have their pc where it was.  The last four are looked at together,

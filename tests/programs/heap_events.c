@@ -10,8 +10,8 @@
  *
  *	-r LOG2	slots of a ring (13)
  *	-d MS	pause between two looks at the rings (2)
- *	-x MS	stop reading, and the heartbeat, after that time
- *	-k MS	kill the program after that time
+ *	-x MS	stop reading, and the heartbeat, so long after the first image was there
+ *	-k MS	kill the program then
  *	-s	print stacks too
  */
 #define _GNU_SOURCE
@@ -624,7 +624,7 @@ static int reap(pid_t program, int *status)
 
 int main(int argc, char **argv)
 {
-	uint64_t start_ns = now_ns(), stop_ns = UINT64_MAX, kill_ns = UINT64_MAX;
+	uint64_t first_ns = 0, stop_after_ns = UINT64_MAX, kill_after_ns = UINT64_MAX;
 	uint64_t pause_ns = 2 * NS_PER_MS;
 	uint32_t log2 = 13;
 	int option, status = 0, with_stacks = 0, alive = 1;
@@ -637,9 +637,9 @@ int main(int argc, char **argv)
 		else if (option == 'd')
 			pause_ns = value * NS_PER_MS;
 		else if (option == 'x')
-			stop_ns = start_ns + value * NS_PER_MS;
+			stop_after_ns = value * NS_PER_MS;
 		else if (option == 'k')
-			kill_ns = start_ns + value * NS_PER_MS;
+			kill_after_ns = value * NS_PER_MS;
 		else if (option == 's')
 			with_stacks = 1;
 		else
@@ -659,12 +659,16 @@ int main(int argc, char **argv)
 		struct timespec pause = { (time_t)(pause_ns / 1000000000),
 					  (long)(pause_ns % 1000000000) };
 
-		if (now_ns() > kill_ns)
+		uint64_t since_ns = first_ns ? now_ns() - first_ns : 0;
+
+		if (since_ns > kill_after_ns)
 			kill(pid, SIGKILL);
 		alive = reap(pid, &status);
-		if (now_ns() < stop_ns) {
+		if (since_ns < stop_after_ns) {
 			atomic_store(&control->heartbeat_ns, now_ns());
 			drain(!alive);
+			if (!first_ns && nr_images)
+				first_ns = now_ns();
 		}
 		if (alive)
 			nanosleep(&pause, NULL);
