@@ -101,6 +101,16 @@ static uint64_t samples_per_second(const struct sampler *sampler)
 	return rate;
 }
 
+/* What happens in bursts would have the rest of a period on each side of the change. */
+static bool samples_evenly(const struct ladder *ladder)
+{
+	for (size_t i = 0; i < ladder->nr_sampled; i++)
+		if (event_type_is_software(ladder->events[i].type) &&
+		    !event_type_is_clock(ladder->events[i].type))
+			return false;
+	return true;
+}
+
 /* For stacks deeper than what is copied at first. */
 static void open_wide(struct sampler *sampler)
 {
@@ -112,7 +122,7 @@ static void open_wide(struct sampler *sampler)
 	if (sampling->call_graph != CALL_GRAPH_STACKS || !bytes)
 		return;
 	events_open_wide(sampler->events, bytes);
-	sampler->begins_wide = bytes == SAMPLING_WIDE_BYTES;
+	sampler->begins_wide = bytes == SAMPLING_WIDE_BYTES && samples_evenly(&sampler->ladder);
 }
 
 static int open_all(struct sampler *sampler, pid_t pid, struct error *err)

@@ -14,9 +14,9 @@ PAGE = "cprof-profile.5"
 
 @pytest.fixture(scope="module")
 def database(cprof, programs, tmp_path_factory):
-    """A profile with processes, threads, heap and samples, opened as the page says."""
+    """A profile with processes, threads that free each other's blocks and samples, opened as the page says."""
     folder = tmp_path_factory.mktemp("profile")
-    command = f"{programs / 'burn'} 300; {programs / 'heap_sites'} 100"
+    command = f"{programs / 'burn'} 300; {programs / 'heap_sites'} 100; {programs / 'heap_shapes'} 7 1"
     subprocess.run([cprof, "record", "-q", "--", "sh", "-c", command], cwd=folder, check=False,
                    stdout=subprocess.DEVNULL)
     return sqlite3.connect(f"file:{folder / 'cprof.data'}?mode=ro", uri=True)
