@@ -17,7 +17,7 @@ void fault_queue_release(struct fault_queue *queue)
 /* What is done is given back when it is the larger part. */
 static void tidy(struct queued_faults *faults)
 {
-	if (faults->next < faults->nr / 2)
+	if (!faults->next || faults->next < faults->nr / 2)
 		return;
 	faults->nr -= faults->next;
 	memmove(faults->at, faults->at + faults->next, faults->nr * sizeof(faults->at[0]));

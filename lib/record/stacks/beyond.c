@@ -4,20 +4,25 @@
 #include "base/map.h"
 #include "record/stacks/joint.h"
 
-/* Of frames from the first one on: which functions they are of, and where. */
+static uint64_t hash_frame(struct walk *walk, uint64_t hash, const struct walked *walked)
+{
+	const struct stack_frame *frame = &walked->frame;
+	uint64_t function = rules_function(walk->rules, frame->module, frame->address);
+
+	return map_hash(hash ^ (function ? frame->pc - frame->address + function : frame->pc)) ^
+	       walked->sp;
+}
+
+/* Of frames from the first one on, those of a stack that was joined, too: which functions they are
+ * of, and where. */
 static uint64_t hash_callers(struct walk *walk, size_t first)
 {
-	const struct walked_vec *walked = walk->walked;
 	uint64_t hash = 0;
 
-	for (size_t i = first; i < walked->nr; i++) {
-		const struct stack_frame *frame = &walked->at[i].frame;
-		uint64_t function = rules_function(walk->rules, frame->module, frame->address);
-
-		hash = map_hash(hash ^
-				(function ? frame->pc - frame->address + function : frame->pc)) ^
-		       walked->at[i].sp;
-	}
+	for (size_t i = first; i < walk->walked->nr; i++)
+		hash = hash_frame(walk, hash, &walk->walked->at[i]);
+	for (size_t i = walk->nr_kept; i > 0; i--)
+		hash = hash_frame(walk, hash, &walk->joined->frames.at[i - 1]);
 	return hash;
 }
 
@@ -27,7 +32,7 @@ static bool has_usual_callers(struct walk *walk, size_t nr)
 	const struct walked *last = &walk->walked->at[nr - 1];
 	uint64_t function = rules_function(walk->rules, last->frame.module, last->frame.address);
 
-	return walk->thread && function && !walk->nr_kept &&
+	return walk->thread && function &&
 	       remembered_callers(walk->thread, &(struct remembered_frame){
 							.module = last->frame.module,
 							.function = function,
