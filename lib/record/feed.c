@@ -10,12 +10,7 @@
 #define AHEAD_NS UINT64_C(4000000)
 /* ... and so many samples, of 64 KiB at most, are all that may have to be kept. */
 #define AHEAD_RECORDS 1024
-/* What a program maps is read that often so long after its exec, and by and by later on. */
-#define START_NS UINT64_C(3000000)
-enum {
-	START_WAIT_MS = 1,
-	WAIT_MS = 20,
-};
+#define START_NS UINT64_C(3000000) /* that a program takes to map its files */
 
 int feed_open(struct feed *feed, const struct events *events, const char *shim, struct error *err)
 {
@@ -173,9 +168,9 @@ void feed_read(struct feed *feed)
 	read_rings(feed);
 }
 
-int feed_wait_ms(const struct feed *feed)
+bool feed_sees_execs(const struct feed *feed)
 {
-	return feed->exec_ns && feed->read_ns < feed->exec_ns + START_NS ? START_WAIT_MS : WAIT_MS;
+	return feed->exec_ns && feed->read_ns < feed->exec_ns + START_NS;
 }
 
 void feed_make_room(struct feed *feed)

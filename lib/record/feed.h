@@ -65,8 +65,8 @@ int feed_open(struct feed *feed, const struct events *events, const char *shim, 
 void feed_close(struct feed *feed);
 
 void feed_read(struct feed *feed);
-/* In how many milliseconds to do so again, if nothing wakes the reader before. */
-int feed_wait_ms(const struct feed *feed);
+/* There was an exec a moment ago: read on soon, for what the program maps. */
+bool feed_sees_execs(const struct feed *feed);
 /* Between records: takes in what fills the rings meanwhile, if some time has gone by.  Nothing more
  * passes by that. */
 void feed_make_room(struct feed *feed);
