@@ -142,6 +142,12 @@ def tell(program, stage):
     assert program.stdout.readline() == f"{stage}\n"
 
 
+def cpu_used_s(pid):
+    """What the kernel says that a process has used until now."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def is_running(pid):
     try:
         return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] not in "ZX"

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import Profile, is_running, tell, wait_for
+from conftest import Profile, cpu_used_s, is_running, tell, wait_for
 
 
 def attach(runner, cprof, *pids, output="cprof.data"):
@@ -105,15 +105,11 @@ def test_threads_that_start_meanwhile_count_once(runner, program, programs, need
     need.perf()
     relay = program(programs / "relay", 3)
 
-    def used_s():
-        fields = open(f"/proc/{relay.pid}/stat").read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
     for attempt in range(5):
-        before = used_s()
+        before = cpu_used_s(relay.pid)
         result = runner.cprof_run("record", "--no-symbols", "-q", "-p", relay.pid, "--duration", "300ms",
                                   "-o", f"{attempt}.data")
-        most = used_s() - before
+        most = cpu_used_s(relay.pid) - before
         assert result.returncode == 0, result.stderr
         profile = Profile(runner, runner.folder / f"{attempt}.data", result)
         (counted,) = profile.sql("SELECT value / 1e9 FROM event WHERE name = 'task-clock'")[0]

@@ -2,14 +2,13 @@
 """cprof stat -p: counting in processes that run already."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 
 import pytest
 
-from conftest import is_running, tell, wait_for
+from conftest import cpu_used_s, is_running, tell, wait_for
 from counting import events_of, stat
 
 # Writes to as many fresh pages as it is told, where it is told.
@@ -150,14 +149,10 @@ def test_threads_that_start_meanwhile_count_once(runner, program, programs, need
     need.perf()
     relay = program(programs / "relay", 3)
 
-    def used_s():
-        fields = open(f"/proc/{relay.pid}/stat").read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
     for _ in range(5):
-        before = used_s()
+        before = cpu_used_s(relay.pid)
         events = events_of(stat(runner, "-p", relay.pid, "--duration", "300ms"))
-        most = used_s() - before
+        most = cpu_used_s(relay.pid) - before
         # The kernel leaves interrupts out of what it says, and counts in ticks of 10 ms.
         assert 0 < events["task-clock"]["mean"] / 1e9 <= most * 1.15 + 0.02
 
