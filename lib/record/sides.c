@@ -266,15 +266,11 @@ void sides_open_heap(struct sides *sides, struct environment *environment)
 		sides->run->heap_reason = sides->heap_refused.message;
 }
 
-static size_t take_faults(void *context, struct heap_fault *to, size_t room)
+static size_t take_faults(void *context, struct fault *to, size_t room)
 {
 	const struct sides *sides = context;
-	struct fault fault;
-	size_t nr = 0;
 
-	while (nr < room && faults_take(sides->faults, &fault, 1))
-		to[nr++] = (struct heap_fault){ fault.time_ns, fault.address, fault.pid };
-	return nr;
+	return faults_take(sides->faults, to, room);
 }
 
 void sides_open_faults(struct sides *sides, pid_t pid)

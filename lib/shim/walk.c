@@ -559,9 +559,8 @@ static __attribute__((noinline)) uint32_t walk_deep(struct walk *walk, struct un
 	uint32_t nr = 0, node;
 	uint64_t hash;
 
-	while (!end && nr < MOST_FRAMES) {
+	while (!end && nr < MOST_FRAMES)
 		end = step_rare(walk, &walk->found[place_of(nr++)], at);
-	}
 
 	node = root_node(walk, &hash, end ? end : UNWIND_END_TOO_DEEP);
 	for (uint32_t n = nr; n-- > 0;) {

@@ -9,11 +9,11 @@
 
 /* Gives out a list, as many as there is room for. */
 struct source {
-	const struct heap_fault *at;
+	const struct fault *at;
 	size_t nr;
 };
 
-static size_t take(void *context, struct heap_fault *to, size_t room)
+static size_t take(void *context, struct fault *to, size_t room)
 {
 	struct source *source = context;
 	size_t nr = source->nr < room ? source->nr : room;
@@ -24,7 +24,7 @@ static size_t take(void *context, struct heap_fault *to, size_t room)
 	return nr;
 }
 
-static void fill(struct fault_queue *queue, const struct heap_fault *at, size_t nr)
+static void fill(struct fault_queue *queue, const struct fault *at, size_t nr)
 {
 	struct source source = { at, nr };
 
@@ -35,7 +35,7 @@ static void fill(struct fault_queue *queue, const struct heap_fault *at, size_t 
 static const char *until(struct fault_queue *queue, uint64_t time_ns)
 {
 	static char text[256];
-	const struct heap_fault *fault;
+	const struct fault *fault;
 	size_t used = 0;
 
 	text[0] = '\0';
@@ -50,8 +50,8 @@ static const char *until(struct fault_queue *queue, uint64_t time_ns)
 
 Test(fault_queue, gives_faults_of_all_rings_in_the_order_of_time)
 {
-	const struct heap_fault first[] = { { 30, 3, 1 }, { 10, 1, 1 }, { 50, 5, 1 } };
-	const struct heap_fault second[] = { { 40, 4, 1 }, { 60, 6, 1 } };
+	const struct fault first[] = { { 30, 3, 1 }, { 10, 1, 1 }, { 50, 5, 1 } };
+	const struct fault second[] = { { 40, 4, 1 }, { 60, 6, 1 } };
 	struct fault_queue queue = { 0 };
 
 	fill(&queue, first, ARRAY_SIZE(first));
@@ -65,7 +65,7 @@ Test(fault_queue, gives_faults_of_all_rings_in_the_order_of_time)
 
 Test(fault_queue, looks_once_more_later)
 {
-	const struct heap_fault faults[] = { { 10, 1, 1 }, { FAULT_AGAIN_NS, 2, 1 } };
+	const struct fault faults[] = { { 10, 1, 1 }, { FAULT_AGAIN_NS, 2, 1 } };
 	struct fault_queue queue = { 0 };
 
 	fill(&queue, faults, ARRAY_SIZE(faults));
@@ -78,16 +78,16 @@ Test(fault_queue, looks_once_more_later)
 	fault_queue_release(&queue);
 }
 
-static void note(void *context, const struct heap_fault *fault)
+static void note(void *context, const struct fault *fault)
 {
 	*(uint64_t *)context = *(uint64_t *)context * 10 + fault->address;
 }
 
 Test(fault_queue, gives_those_of_a_process_that_is_over)
 {
-	const struct heap_fault faults[] = { { 10, 1, 7 }, { 20, 2, 8 }, { 30, 3, 7 } };
+	const struct fault faults[] = { { 10, 1, 7 }, { 20, 2, 8 }, { 30, 3, 7 } };
 	struct fault_queue queue = { 0 };
-	const struct heap_fault *left;
+	const struct fault *left;
 	uint64_t seen = 0;
 
 	fill(&queue, faults, ARRAY_SIZE(faults));
@@ -105,12 +105,12 @@ Test(fault_queue, gives_those_of_a_process_that_is_over)
 
 Test(fault_queue, takes_more_than_fit_at_once)
 {
-	struct heap_fault *many = xcalloc(5000, sizeof(*many));
+	struct fault *many = xcalloc(5000, sizeof(*many));
 	struct fault_queue queue = { 0 };
 	size_t nr = 0;
 
 	for (size_t i = 0; i < 5000; i++)
-		many[i] = (struct heap_fault){ 5000 - i, i, 1 };
+		many[i] = (struct fault){ 5000 - i, i, 1 };
 	fill(&queue, many, 5000);
 	while (fault_queue_next(&queue, UINT64_MAX))
 		nr++;

@@ -28,6 +28,7 @@
 
 #include "base/error.h"
 #include "record/aggregate/aggregate.h"
+#include "record/ring/faults.h"
 #include "shim/wire.h"
 
 /* What an image says of itself when its heap begins to be accounted. */
@@ -40,14 +41,8 @@ struct heap_hello {
 	size_t nr_arguments;
 };
 
-struct heap_fault {
-	uint64_t time_ns; /* CLOCK_MONOTONIC */
-	uint64_t address;
-	int32_t pid;
-};
-
 /* Puts at most room page faults there, in no particular order; fewer: that is all for now. */
-typedef size_t heap_take_faults(void *context, struct heap_fault *to, size_t room);
+typedef size_t heap_take_faults(void *context, struct fault *to, size_t room);
 
 /* Called by the collector's thread. */
 struct heap_collector_config {

@@ -26,7 +26,7 @@ static void tidy(struct queued_faults *faults)
 
 static int by_time(const void *a, const void *b)
 {
-	const struct heap_fault *s = a, *t = b;
+	const struct fault *s = a, *t = b;
 
 	return s->time_ns < t->time_ns ? -1 : s->time_ns > t->time_ns;
 }
@@ -66,7 +66,7 @@ static bool is_due(const struct queued_faults *faults, uint64_t until_ns)
 	return faults->next < faults->nr && faults->at[faults->next].time_ns <= until_ns;
 }
 
-const struct heap_fault *fault_queue_next(struct fault_queue *queue, uint64_t until_ns)
+const struct fault *fault_queue_next(struct fault_queue *queue, uint64_t until_ns)
 {
 	bool fresh = is_due(&queue->fresh, until_ns), again = is_due(&queue->again, until_ns);
 	struct queued_faults *from;
@@ -82,7 +82,7 @@ const struct heap_fault *fault_queue_next(struct fault_queue *queue, uint64_t un
 
 bool fault_queue_again(struct fault_queue *queue)
 {
-	struct heap_fault later = queue->current;
+	struct fault later = queue->current;
 
 	if (queue->is_again)
 		return false;
@@ -92,7 +92,7 @@ bool fault_queue_again(struct fault_queue *queue)
 }
 
 static void take_of(struct queued_faults *faults, int32_t pid,
-		    void (*use)(void *context, const struct heap_fault *fault), void *context)
+		    void (*use)(void *context, const struct fault *fault), void *context)
 {
 	for (size_t i = faults->next; i < faults->nr; i++) {
 		if (faults->at[i].pid != pid)
@@ -103,7 +103,7 @@ static void take_of(struct queued_faults *faults, int32_t pid,
 }
 
 void fault_queue_take_of(struct fault_queue *queue, int32_t pid,
-			 void (*use)(void *context, const struct heap_fault *fault), void *context)
+			 void (*use)(void *context, const struct fault *fault), void *context)
 {
 	take_of(&queue->fresh, pid, use, context);
 	take_of(&queue->again, pid, use, context);

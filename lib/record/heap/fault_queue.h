@@ -24,11 +24,11 @@
 
 struct fault_queue {
 	struct queued_faults {
-		struct heap_fault *at;
+		struct fault *at;
 		size_t nr, room;
 		size_t next; /* those before are done */
 	} fresh, again;
-	struct heap_fault current;
+	struct fault current;
 	bool is_again; /* the one given out last */
 };
 
@@ -36,10 +36,10 @@ void fault_queue_release(struct fault_queue *queue);
 
 void fault_queue_fill(struct fault_queue *queue, heap_take_faults *take, void *context);
 /* NULL: there is none from before that time (CLOCK_MONOTONIC).  Valid until the next call. */
-const struct heap_fault *fault_queue_next(struct fault_queue *queue, uint64_t until_ns);
+const struct fault *fault_queue_next(struct fault_queue *queue, uint64_t until_ns);
 /* Those of a process, whenever they were: they are done with. */
 void fault_queue_take_of(struct fault_queue *queue, int32_t pid,
-			 void (*use)(void *context, const struct heap_fault *fault), void *context);
+			 void (*use)(void *context, const struct fault *fault), void *context);
 /* Of the one given out last; false: it has been looked up again already. */
 bool fault_queue_again(struct fault_queue *queue);
 

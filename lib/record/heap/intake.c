@@ -57,7 +57,7 @@ static const struct segment *segment_of(const struct intake *intake, int32_t pid
 }
 
 /* Of a process that we do not follow, or whose first event is still to come, it is nobody's. */
-static void take_fault(struct intake *intake, const struct heap_fault *fault)
+static void take_fault(struct intake *intake, const struct fault *fault)
 {
 	const struct segment *segment = segment_of(intake, fault->pid);
 	bool found = segment &&
@@ -69,7 +69,7 @@ static void take_fault(struct intake *intake, const struct heap_fault *fault)
 
 static void take_faults_until(struct intake *intake, uint64_t until_ns)
 {
-	const struct heap_fault *fault;
+	const struct fault *fault;
 
 	while ((fault = fault_queue_next(&intake->faults, until_ns)))
 		take_fault(intake, fault);
@@ -99,7 +99,7 @@ struct over {
 	uint32_t image;
 };
 
-static void take_last_fault(void *context, const struct heap_fault *fault)
+static void take_last_fault(void *context, const struct fault *fault)
 {
 	const struct over *over = context;
 

@@ -561,54 +561,7 @@ void heap_model_apply(struct heap_model *model, const struct heap_event *events,
 	}
 }
 
-/* --- page faults ------------------------------------------------------------------------------*/
-
-/* Blocks begin 16 bytes apart, at least in glibc. */
-#define GRAIN 16
-/* What an allocator writes before a block. */
-#define HEAD 16
-
-void heap_model_follow_faults(struct heap_model *model)
-{
-	model->has_faults = true;
-}
-
-static const struct block *small_block_around(struct model_image *image, uint64_t address)
-{
-	for (uint64_t at = address & ~(uint64_t)(GRAIN - 1), back = 0;
-	     back < LARGE_BLOCK_MIN && back < at; back += GRAIN) {
-		const struct block *block = blocks_find(&image->blocks, at - back);
-
-		if (block)
-			return address - block->address < block->size ? block : NULL;
-	}
-	return NULL;
-}
-
-static const struct block *block_around(struct model_image *image, uint64_t address)
-{
-	uint64_t start = large_blocks_find(image->large, address);
-
-	return start ? blocks_find(&image->blocks, start) : small_block_around(image, address);
-}
-
-bool heap_model_fault(struct heap_model *model, uint32_t id, uint64_t address)
-{
-	struct model_image *image = model->images.at[id];
-	const struct block *block =
-		block_around(image, address) ?: block_around(image, address + HEAD);
-
-	if (!block)
-		return false;
-	model->sites.past[block->site].page_faults++;
-	image->page_faults++;
-	return true;
-}
-
-void heap_model_fault_elsewhere(struct heap_model *model, uint32_t id)
-{
-	model->images.at[id]->page_faults++;
-}
+/* --- the end of an image -----------------------------------------------------------------------*/
 
 static void leave_tree(struct heap_model *model, struct model_image *image, uint64_t time_ns)
 {

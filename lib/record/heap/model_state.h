@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_state - what a heap model keeps: for model.c, which changes it by events, and
- * model_figures.c, which tells what it comes to.
+ * model_state - what a heap model keeps: for model.c, which changes it by events, model_faults.c,
+ * which finds the blocks that page faults are in, and model_figures.c, which tells what it comes to.
  *
  * In a sample a block counts for as many as it stands for: sums of images, threads and the tree are
  * worths (worth.h), which to_blocks() and to_bytes() turn into numbers; those of sites are of the

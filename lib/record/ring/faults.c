@@ -80,7 +80,7 @@ static int open_cpu(struct faults *faults, pid_t pid, int cpu, bool inherit)
 	struct faults_cpu *at;
 
 	if (fd < 0)
-		return fd;
+		return fd == -ENODEV ? 0 : fd; /* it went offline */
 	at = vec_add(faults);
 	at->fd = fd;
 	return map_ring(at);
@@ -107,12 +107,10 @@ static void close_all(struct faults *faults)
 
 static int explain(int ret, struct error *err)
 {
-	static const struct event_type page_faults = { .name = "page-faults",
-						       .type = PERF_TYPE_SOFTWARE };
 	struct access access;
 
 	access_read(&access);
-	return access_explain(&access, -ret, &page_faults, err);
+	return access_explain(&access, -ret, event_type_find("page-faults"), err);
 }
 
 int faults_open(struct faults **faults, pid_t pid, bool inherit, struct error *err)

@@ -113,6 +113,7 @@ static void fill_process(struct analysis *a, struct process_row *row, const stru
 	heap_analyze(&row->heap, profile, &a->places,
 		     &(struct heap_scope){ .process = id,
 					   .processes = selection->processes,
+					   .threads = &a->threads_by_tid,
 					   .no_sites = !options->process_sites });
 	if (options->process_sites)
 		add_timeline(&row->heap, profile,
@@ -219,12 +220,14 @@ void analysis_init(struct analysis *a, const struct profile *profile,
 	*a = (struct analysis){ 0 };
 	chains_init(&a->chains, profile, options->no_inline);
 	heap_places_init(&a->places, &a->chains);
+	a->threads_by_tid = heap_handoffs_threads(profile);
 	describe_run(a, profile);
 	count_pids(a, profile, selection);
 	cpu_analyze(&a->cpu, profile, &a->chains, selection);
-	heap_analyze(
-		&a->heap, profile, &a->places,
-		&(struct heap_scope){ .process = PROFILE_NONE, .processes = selection->processes });
+	heap_analyze(&a->heap, profile, &a->places,
+		     &(struct heap_scope){ .process = PROFILE_NONE,
+					   .processes = selection->processes,
+					   .threads = &a->threads_by_tid });
 	if (selection->by_thread)
 		withhold_heap(&a->heap,
 			      "heap figures are of whole processes, not of single threads");
@@ -261,6 +264,7 @@ void analysis_release(struct analysis *a)
 	free(a->quality.at);
 	heap_release(&a->heap);
 	cpu_release(&a->cpu);
+	map_release(&a->threads_by_tid);
 	heap_places_release(&a->places);
 	chains_release(&a->chains);
 	intern_release(&a->texts);

@@ -79,6 +79,7 @@ struct analysis {
 
 	struct chains chains;
 	struct heap_places places;
+	struct map threads_by_tid; /* see heap_handoffs_threads() */
 	struct process_row *process_storage;
 	struct quality_row *quality_storage;
 	struct quality_note *note_storage;

@@ -567,8 +567,7 @@ void heap_analyze(struct heap *heap, const struct profile *profile, struct heap_
 	finish_figures(heap);
 	find_allocator(&w);
 	list_sizes(&w);
-	heap_handoffs_list(&heap->handoffs, profile, scope->process, scope->processes,
-			   &heap->arena);
+	heap_handoffs_list(&heap->handoffs, profile, scope, &heap->arena);
 	if (!scope->no_sites)
 		list_sites(&w);
 	map_release(&w.sites);

@@ -103,9 +103,10 @@ struct heap {
 
 /* Whose heap. */
 struct heap_scope {
-	uint32_t process;      /* id, or PROFILE_NONE: all selected ones together */
-	const bool *processes; /* by id: the selected ones */
-	bool no_sites;	       /* figures only */
+	uint32_t process;	   /* id, or PROFILE_NONE: all selected ones together */
+	const bool *processes;	   /* by id: the selected ones */
+	const struct map *threads; /* see heap_handoffs_threads() */
+	bool no_sites;		   /* figures only */
 };
 
 void heap_analyze(struct heap *heap, const struct profile *profile, struct heap_places *places,

@@ -5,13 +5,13 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "report/analyze/heap.h"
 
-/* By process and tid, the last thread that had it. */
-static struct map index_threads(const struct profile *profile)
+struct map heap_handoffs_threads(const struct profile *profile)
 {
 	struct map index = { 0 };
 
-	for (size_t i = 0; i < profile->nr_threads; i++)
+	for (size_t i = 0; profile->nr_heap_handoffs && i < profile->nr_threads; i++)
 		map_set(&index,
 			map_pair(profile->threads[i].process, (uint32_t)profile->threads[i].tid),
 			i);
@@ -87,25 +87,23 @@ static void sum_up(struct heap_handoffs *handoffs, struct heap_handoff *rows)
 }
 
 void heap_handoffs_list(struct heap_handoffs *handoffs, const struct profile *profile,
-			uint32_t process, const bool *selected, struct arena *arena)
+			const struct heap_scope *scope, struct arena *arena)
 {
 	size_t most = profile->nr_heap_handoffs;
 	struct heap_handoff *rows = arena_alloc(arena, (most + 1) * sizeof(*rows));
 	const void **at = arena_alloc(arena, (most + 1) * sizeof(*at));
-	struct map threads = index_threads(profile);
 	size_t nr = 0;
 
 	for (size_t i = 0; i < most; i++) {
 		const struct profile_heap_handoff *handoff = &profile->heap_handoffs[i];
 
-		if (process == PROFILE_NONE ? !selected[handoff->process]
-					    : process != handoff->process)
+		if (scope->process == PROFILE_NONE ? !scope->processes[handoff->process]
+						   : scope->process != handoff->process)
 			continue;
-		rows[nr] = row_of(profile, &threads, handoff, arena);
+		rows[nr] = row_of(profile, scope->threads, handoff, arena);
 		at[nr] = &rows[nr];
 		nr++;
 	}
-	map_release(&threads);
 	*handoffs = (struct heap_handoffs){ .rows = { .at = at, .nr = nr, .room = nr } };
 	sum_up(handoffs, rows);
 	if (nr)

@@ -8,10 +8,10 @@
 #ifndef REPORT_ANALYZE_HEAP_HANDOFFS_H
 #define REPORT_ANALYZE_HEAP_HANDOFFS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/map.h"
 #include "report/analyze/rows.h"
 #include "store/reader.h"
 
@@ -29,9 +29,14 @@ struct heap_handoffs {
 	uint64_t frees, freed_bytes;
 };
 
-/* Of the process, or with PROFILE_NONE of those selected, by id; what the rows point to is in the
- * arena. */
+struct heap_scope;
+
+/* Indexes of threads by process and tid, of the last one that had it: once for all processes, since
+ * there may be thousands.  Empty if nothing was handed over. */
+struct map heap_handoffs_threads(const struct profile *profile);
+
+/* What the rows point to is in the arena. */
 void heap_handoffs_list(struct heap_handoffs *handoffs, const struct profile *profile,
-			uint32_t process, const bool *selected, struct arena *arena);
+			const struct heap_scope *scope, struct arena *arena);
 
 #endif

@@ -7,8 +7,8 @@
  *	history_release(&history);
  *
  * The slices are as long as those of the heap that was recorded, or longer, so that there are at
- * most some 1000; each of very many processes gets fewer.  What is live lasts until it changes; so does what was last seen of the memory of
- * a process, until its end.
+ * most some 1000; each of very many processes gets fewer.  What is live lasts until it changes; so
+ * does what was last seen of the memory of a process, until its end.
  */
 #ifndef REPORT_ANALYZE_HISTORY_H
 #define REPORT_ANALYZE_HISTORY_H
