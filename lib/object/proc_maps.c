@@ -5,6 +5,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define NEWLINE "\\012"
 
 int proc_maps_open(struct proc_maps *maps, pid_t pid)
 {
@@ -13,6 +16,23 @@ int proc_maps_open(struct proc_maps *maps, pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	*maps = (struct proc_maps){ .file = fopen(path, "re") };
 	return maps->file ? 0 : -errno;
+}
+
+/* So the kernel writes a newline, but a backslash as it is: where there is such a file, that is it. */
+static void decode_newlines(char *path)
+{
+	const char *from = path;
+	char *to = path;
+
+	if (!strstr(path, NEWLINE) || !access(path, F_OK))
+		return;
+	while (*from) {
+		bool is_newline = !strncmp(from, NEWLINE, strlen(NEWLINE));
+
+		*to++ = is_newline ? '\n' : *from;
+		from += is_newline ? strlen(NEWLINE) : 1;
+	}
+	*to = '\0';
 }
 
 static bool parse(char *line, struct proc_mapping *mapping)
@@ -27,6 +47,7 @@ static bool parse(char *line, struct proc_mapping *mapping)
 		return false;
 	mapping->executable = strchr(rights, 'x');
 	line[strcspn(line, "\n")] = '\0';
+	decode_newlines(line + path);
 	mapping->path = line + path;
 	return true;
 }

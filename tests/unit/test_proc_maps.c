@@ -2,6 +2,9 @@
 #include "object/proc_maps.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -48,6 +51,39 @@ Test(proc_maps, has_anonymous_memory_without_a_path)
 	cr_assert(eq(str, (char *)mapping.path, ""));
 	proc_maps_close(&maps);
 	munmap(memory, 4096);
+}
+
+/* Maps a new file of that name in the folder, and says what path its line has. */
+static void expect_path(const char *folder, const char *name)
+{
+	struct proc_mapping mapping;
+	struct proc_maps maps;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	cr_assert(ge(int, fd, 0));
+	cr_assert(eq(int, ftruncate(fd, 4096), 0));
+	void *memory = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+
+	cr_assert(find(memory, &mapping, &maps));
+	cr_expect(eq(str, (char *)mapping.path, path));
+	proc_maps_close(&maps);
+	munmap(memory, 4096);
+	unlink(path);
+}
+
+Test(proc_maps, has_newlines_in_paths_as_they_are)
+{
+	char folder[] = "/tmp/cprof-maps-XXXXXX";
+
+	cr_assert(ne(ptr, mkdtemp(folder), NULL));
+	expect_path(folder, "plain");
+	expect_path(folder, "a\nb\n\nc");
+	expect_path(folder, "\n");
+	expect_path(folder, "a\\012b");
+	rmdir(folder);
 }
 
 Test(proc_maps, says_when_there_is_no_process)
