@@ -12,6 +12,7 @@ enum {
 	ARCH_DWARF_FP = 29,	/* x29 */
 	ARCH_DWARF_SP = 31,	/* sp */
 	ARCH_DWARF_RETURN = 30, /* x30, lr */
+	ARCH_DWARF_PROBE = 9,	/* x9: holds the end while a large frame is probed */
 	ARCH_NR_GENERAL = 32,	/* x0 to x30 and sp; their DWARF numbers are 0 to 31 */
 };
 

@@ -12,6 +12,7 @@ enum {
 	ARCH_DWARF_FP = 6,	/* rbp */
 	ARCH_DWARF_SP = 7,	/* rsp */
 	ARCH_DWARF_RETURN = 16, /* the column of the return address */
+	ARCH_DWARF_PROBE = 11,	/* r11: holds the end while a large frame is probed */
 	ARCH_NR_GENERAL = 16,	/* general registers; their DWARF numbers are 0 to 15 */
 };
 

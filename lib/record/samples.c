@@ -222,13 +222,15 @@ static void push_truncated(struct samples *samples, enum unwind_end end, uint32_
 		tell_truncated(samples, module ? module_name(module) : "[unknown]", why);
 }
 
-static const char *why_ended(enum unwind_end end, const struct taken *taken)
+static const char *why_ended(const struct stack *stack, const struct taken *taken)
 {
-	if (end == UNWIND_END_NO_STACK)
+	if (stack->end == UNWIND_END_NO_STACK)
 		return "the kernel could not copy the stack, as within exec and _exit";
-	if (end == UNWIND_END_BAD_READ && taken->stack_cut)
+	if (stack->end == UNWIND_END_BAD_READ && taken->stack_cut)
 		return "the stack is deeper than what was copied (--stack-size)";
-	return unwind_end_text(end);
+	if (stack->end == UNWIND_END_UNSUPPORTED)
+		return stack_unsupported_text(stack->unsupported);
+	return unwind_end_text(stack->end);
 }
 
 /* How the ends of stacks were found that go on beyond their copy, in the order of certainty. */
@@ -297,7 +299,7 @@ static void push_walk(struct samples *samples, const struct taken *taken)
 	if (unwind_end_is_root(stack->end))
 		return;
 	push_truncated(samples, stack->end, taken->row.event, stack->end_module,
-		       why_ended(stack->end, taken));
+		       why_ended(stack, taken));
 }
 
 /* --- rows -------------------------------------------------------------------------------------*/

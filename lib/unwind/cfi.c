@@ -291,7 +291,7 @@ static void find(const struct unwind_image *image, uint64_t pc, struct found *fo
 	/* Contradictory tables. */
 	if (found->gap_start > pc || found->gap_end <= pc) {
 		found->gap_start = pc;
-		found->gap_end = pc + 1;
+		found->gap_end = pc + (pc < UINT64_MAX);
 	}
 }
 

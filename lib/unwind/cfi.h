@@ -56,7 +56,8 @@ uint64_t unwind_hdr_frame_address(const struct unwind_block *hdr);
  */
 bool unwind_hdr_is_searchable(const struct unwind_image *image);
 
-/* The row that holds pc.  Its kind is NONE between functions and where there is no CFI at all. */
+/* The row that holds pc.  Its kind is NONE between functions and where there is no CFI at all; for
+ * UINT64_MAX, behind which no row can end, it is empty. */
 void unwind_cfi_find(const struct unwind_image *image, uint64_t pc, struct unwind_row *row);
 
 /*

@@ -32,6 +32,7 @@ enum unwind_rule_kind {
 	UNWIND_RULE_AT_FP,	 /* CFA = the word at fp + 8 * offset, + 8 * small */
 	UNWIND_RULE_PLT,	 /* CFA = sp + 8, plus 8 where (pc & 15) >= operand */
 	UNWIND_RULE_REGISTER,	 /* CFA = register `small` + 8 * offset; see unwind_step() */
+	UNWIND_RULE_PROBE,	 /* the same of ARCH_DWARF_PROBE + 8 * operand, for large frames */
 	UNWIND_RULE_LINK,	 /* CFA = sp + 8 * unwind_rule_link_distance(); return address: in
 				    unwind_rule_link() */
 	UNWIND_RULE_SIGNAL,	 /* interrupted sp: at sp + 8 * operand; pc and fp are around it */
@@ -170,6 +171,20 @@ static inline int64_t unwind_rule_distance(unwind_rule rule)
 static inline uint32_t unwind_rule_link(unwind_rule rule)
 {
 	return ARCH_RETURN_IS_PUSHED ? unwind_rule_small(rule) : ARCH_DWARF_RETURN;
+}
+
+/* Of UNWIND_RULE_REGISTER and _PROBE: the register, by its DWARF number, and how many words the CFA
+ * is from what it holds. */
+static inline uint32_t unwind_rule_register(unwind_rule rule)
+{
+	return unwind_rule_kind(rule) == UNWIND_RULE_PROBE ? ARCH_DWARF_PROBE
+							   : unwind_rule_small(rule);
+}
+
+static inline int64_t unwind_rule_register_distance(unwind_rule rule)
+{
+	return unwind_rule_kind(rule) == UNWIND_RULE_PROBE ? unwind_rule_operand(rule)
+							   : unwind_rule_offset(rule);
 }
 
 /* From sp, in words, where the return address is in that register. */

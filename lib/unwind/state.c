@@ -136,7 +136,11 @@ static unwind_rule register_rule(const struct state *state)
 		return frame_rule(UNWIND_RULE_FP, state, fp);
 	if (state->cfa.reg > UNWIND_SMALL_MAX || !ARCH_RETURN_IS_PUSHED)
 		return unsupported(UNWIND_CFA_REGISTER);
-	return paired(UNWIND_RULE_REGISTER, state->cfa.offset, state->cfa.reg, fp);
+
+	unwind_rule rule = paired(UNWIND_RULE_REGISTER, state->cfa.offset, state->cfa.reg, fp);
+	return is_supported(rule) || state->cfa.reg != ARCH_DWARF_PROBE
+		       ? rule
+		       : relative(UNWIND_RULE_PROBE, state->cfa.offset, fp);
 }
 
 static unwind_rule cfa_rule(const struct state *state)

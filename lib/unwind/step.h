@@ -255,6 +255,7 @@ unwind_step(struct unwind_frame *frame, unwind_rule rule, unwind_read *read, voi
 			return UNWIND_END_UNSUPPORTED;
 		return unwind_step_link(frame, rule, frame->link, read, arg);
 	case UNWIND_RULE_REGISTER:
+	case UNWIND_RULE_PROBE:
 	case UNWIND_RULE_UNSUPPORTED:
 		return UNWIND_END_UNSUPPORTED;
 	case UNWIND_RULE_DAMAGED:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Stacks reach the root: of real programs nearly all, and where they do not no caller is made up."""
 
+import platform
 import re
 import subprocess
 import threading
@@ -130,6 +131,44 @@ def named_stacks(profile):
             stack, address = nodes[stack]
             path.append(None if kinds[address] else names.get(address))
         yield path[::-1], samples
+
+
+def test_a_large_frame_is_left_while_it_is_probed(record, programs):
+    if platform.machine() != "x86_64":
+        pytest.skip("only there is a CFA followed that is relative to other registers than sp and fp")
+    profile = record(programs / "probed_frame", "400", options=CPU_ONLY)
+    report = expect_complete(profile, 0.9)
+    large = [f for f in report["cpu"]["functions"] if f["name"] == "large"]
+    assert large and large[0]["self"] > 0.5
+
+
+HUGE = """
+#include <time.h>
+static volatile char sink;
+__attribute__((noinline)) static void huge(void)
+{
+    volatile char frame[3 << 20];
+    for (int i = 0; i < 1000000; i++)
+        frame[i % 4096] = sink;
+    sink = frame[0];
+}
+int main(void)
+{
+    while (clock() < CLOCKS_PER_SEC / 4)
+        huge();
+}
+"""
+
+
+def test_a_frame_that_is_too_large_is_named(record, runner):
+    if platform.machine() != "x86_64":
+        pytest.skip("elsewhere the frame pointer has the CFA")
+    (runner.folder / "huge.c").write_text(HUGE)
+    built = runner.run("gcc", "-O1", "-fomit-frame-pointer", "-o", "huge", "huge.c")
+    assert built.returncode == 0, built.stderr
+    profile = record("./huge", options=CPU_ONLY, text=False)
+    reasons = [row["detail"] for row in profile.report()["quality"] if row["kind"] == "truncated"]
+    assert "huge: a frame of more than 2 MiB, or not of whole words" in reasons, reasons
 
 
 OWN = {"main", "turns", "resume", "entry", "yield", "step", "burn", "raises", "on_signal", "down", "bottom"}

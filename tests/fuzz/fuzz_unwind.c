@@ -80,7 +80,7 @@ static unwind_rule find(const struct input *input, uint64_t pc)
 	struct unwind_row row;
 
 	unwind_cfi_find(&input->image, pc, &row);
-	if (row.start > pc || row.end <= pc)
+	if (row.start > pc || (row.end <= pc && pc != UINT64_MAX))
 		abort();
 	for (unsigned int reg = 0; reg < ARCH_NR_GENERAL; reg += 3)
 		unwind_cfi_register(&input->image, pc, reg);

@@ -198,6 +198,8 @@ static unwind_rule expected_near_register(const struct row_facts *facts)
 	for (int reg = 0; reg < 16; reg++) {
 		if (!is_breg(&facts->cfa[0], reg, &offset))
 			continue;
+		if (reg == 11 && offset % 8 == 0 && (offset < -(1 << 17) || offset >= 1 << 17))
+			return near_rule(UNWIND_RULE_PROBE, offset, slot);
 		return reg == RSP   ? near_rule(UNWIND_RULE_SP, offset, slot)
 		       : reg == RBP ? near_rule(UNWIND_RULE_FP, offset, slot)
 				    : pair_rule(UNWIND_RULE_REGISTER, offset, (uint64_t)reg, slot);

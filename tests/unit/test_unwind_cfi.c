@@ -223,6 +223,17 @@ Test(unwind_cfi, recognises_a_realigned_frame)
 		    rule(UNWIND_RULE_AT_FP, unwind_rule_pair(-1, 0), UNWIND_FP_AT_FP));
 }
 
+Test(unwind_cfi, knows_how_large_the_frame_is_that_is_being_probed)
+{
+	/* CFA = r11 + 0x1010, then + 0x83038, then r10 + that */
+	struct builder frame = function_of(
+		CFI(0x0c, 11, 0x90, 0x20, 0x41, 0x0c, 11, 0xb8, 0xe0, 0x20, 0x41, 0x0d, 10));
+
+	expect_rule(&frame, CODE, rule(UNWIND_RULE_REGISTER, unwind_rule_pair(0x1010 / 8, 11), 0));
+	expect_rule(&frame, CODE + 1, rule(UNWIND_RULE_PROBE, 0x83038 / 8, 0));
+	expect_rule(&frame, CODE + 2, rule(UNWIND_RULE_UNSUPPORTED, UNWIND_CFA_OFFSET, 0));
+}
+
 Test(unwind_cfi, recognises_a_cfa_saved_on_the_stack)
 {
 	struct builder frame = function_of(CFI(0x0f, 5, 0x77, 24, 0x06, 0x23, 8));
@@ -508,6 +519,16 @@ Test(unwind_hdr, that_points_nowhere_is_damage_not_a_crash)
 	cr_expect(eq(u32, row.rule, rule(UNWIND_RULE_DAMAGED, 0, 0)));
 	unwind_cfi_find(&two.image, CODE, &row);
 	cr_expect(eq(u32, row.rule, rule(UNWIND_RULE_SP, 1, 0)));
+}
+
+Test(unwind_hdr, has_no_row_around_the_last_address)
+{
+	struct unwind_row row = { 0 };
+
+	unwind_cfi_find(&(struct unwind_image){ 0 }, UINT64_MAX, &row);
+	cr_expect(eq(u64, row.start, UINT64_MAX));
+	cr_expect(eq(u64, row.end, UINT64_MAX));
+	cr_expect(eq(int, (int)unwind_rule_kind(row.rule), UNWIND_RULE_NONE));
 }
 
 Test(unwind_hdr, lists_functions_for_an_index)

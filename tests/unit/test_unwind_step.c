@@ -59,6 +59,11 @@ Test(unwind_rule, keeps_its_parts)
 	made = rule(UNWIND_RULE_REGISTER, unwind_rule_pair(UNWIND_OFFSET_MIN, 15), 0);
 	cr_expect(eq(i32, unwind_rule_offset(made), UNWIND_OFFSET_MIN));
 	cr_expect(eq(u32, unwind_rule_small(made), 15));
+	cr_expect(eq(u32, unwind_rule_register(made), 15));
+	cr_expect(eq(i32, unwind_rule_register_distance(made), UNWIND_OFFSET_MIN));
+	made = rule(UNWIND_RULE_PROBE, UNWIND_OPERAND_MAX, 509);
+	cr_expect(eq(u32, unwind_rule_register(made), ARCH_DWARF_PROBE));
+	cr_expect(eq(i32, unwind_rule_register_distance(made), UNWIND_OPERAND_MAX));
 }
 
 Test(unwind_step, returns_from_a_function_that_was_just_entered)

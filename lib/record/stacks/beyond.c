@@ -128,6 +128,7 @@ static uint64_t find_return(const struct walk *walk)
 	case UNWIND_RULE_FP:
 	case UNWIND_RULE_PLT:
 	case UNWIND_RULE_REGISTER:
+	case UNWIND_RULE_PROBE:
 		return walk->words.beyond;
 	default:
 		return 0;

@@ -50,6 +50,21 @@ struct stack_registers stack_registers_of_perf(const uint64_t *words)
 	return registers;
 }
 
+const char *stack_unsupported_text(enum unwind_unsupported why)
+{
+	static const char *const texts[UNWIND_NR_UNSUPPORTED] = {
+		[UNWIND_CFA_REGISTER] = "CFI relative to a register whose value is not known",
+		[UNWIND_CFA_EXPRESSION] = "CFI with an expression of a form not known",
+		[UNWIND_CFA_OFFSET] = "a frame of more than 2 MiB, or not of whole words",
+		[UNWIND_RETURN_ADDRESS] = "a return address where calls do not put it",
+		[UNWIND_STACK_POINTER] = "a caller whose stack pointer is not the CFA",
+		[UNWIND_SIGNAL_FRAME] = "a signal frame other than the kernel's",
+	};
+
+	return (unsigned int)why < UNWIND_NR_UNSUPPORTED ? texts[why]
+							 : unwind_end_text(UNWIND_END_UNSUPPORTED);
+}
+
 struct stacks *stacks_new(void)
 {
 	struct stacks *stacks = xcalloc(1, sizeof(*stacks));

@@ -72,6 +72,9 @@ struct stack {
 	const struct module *end_module;     /* where it ended; NULL: in no mapping */
 };
 
+/* What an UNWIND_END_UNSUPPORTED is about, for a report.  Never NULL. */
+const char *stack_unsupported_text(enum unwind_unsupported why);
+
 struct stack_registers {
 	uint64_t pc, sp, fp;
 	/* All by DWARF number; a few functions (realigned, assembly) need others than the above. */

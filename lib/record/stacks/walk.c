@@ -85,12 +85,12 @@ static enum unwind_end step_by_register(struct walk *walk, unwind_rule rule, boo
 
 	walk->stack->unsupported = is_link ? UNWIND_RETURN_ADDRESS : UNWIND_CFA_REGISTER;
 	if ((is_link && !walk->frame.exact) || /* it made a call, which took the register */
-	    !find_register(walk, is_link ? unwind_rule_link(rule) : unwind_rule_small(rule),
+	    !find_register(walk, is_link ? unwind_rule_link(rule) : unwind_rule_register(rule),
 			   &value))
 		return UNWIND_END_UNSUPPORTED;
 	if (is_link)
 		return unwind_step_link(&walk->frame, rule, value, words_read, &walk->words);
-	value += (uint64_t)((int64_t)ARCH_WORD * unwind_rule_offset(rule));
+	value += (uint64_t)((int64_t)ARCH_WORD * unwind_rule_register_distance(rule));
 	return unwind_step_to(&walk->frame, rule, value, words_read, &walk->words);
 }
 
@@ -105,6 +105,7 @@ HOT enum unwind_end step(struct walk *walk)
 	walk->origin = walk->words.memory ? STACK_BY_MEMORY : STACK_BY_CFI;
 	switch (unwind_rule_kind(rule)) {
 	case UNWIND_RULE_REGISTER:
+	case UNWIND_RULE_PROBE:
 		return step_by_register(walk, rule, false);
 	case UNWIND_RULE_LINK:
 		return step_by_register(walk, rule, true);
