@@ -73,11 +73,9 @@ static bool exports_malloc(Elf *elf, const struct elf_section *table)
 	GElf_Sym symbol;
 
 	for (size_t i = 0; i < nr && gelf_getsym(data, (int)i, &symbol); i++) {
-		const char *name = symbol.st_shndx != SHN_UNDEF
-					   ? elf_strptr(elf, table->shdr.sh_link, symbol.st_name)
-					   : NULL;
+		const char *name = elf_strptr(elf, table->shdr.sh_link, symbol.st_name);
 
-		if (name && !strcmp(name, "malloc"))
+		if (name && !strcmp(name, "malloc") && symbol.st_shndx != SHN_UNDEF)
 			return true;
 	}
 	return false;

@@ -210,7 +210,7 @@ struct elf_part elf_file_rest(const struct elf_file *file, uint64_t address)
 	return (struct elf_part){ 0 };
 }
 
-static int read_all(int fd, uint8_t *bytes, const struct elf_part *part, struct error *err)
+int elf_file_read_part(int fd, uint8_t *bytes, const struct elf_part *part, struct error *err)
 {
 	uint64_t done = 0;
 
@@ -230,22 +230,24 @@ static int read_all(int fd, uint8_t *bytes, const struct elf_part *part, struct 
 	return 0;
 }
 
+int elf_file_has(int fd, const struct elf_part *part, struct error *err)
+{
+	if (part->size > PART_MAX || part->offset > INT64_MAX - PART_MAX)
+		return error_set(err, ERR_FORMAT, "a part of %" PRIu64 " bytes", part->size);
+
+	off_t end = lseek(fd, 0, SEEK_END);
+	if (end < 0 || part->offset + part->size > (uint64_t)end)
+		return error_set(err, ERR_FORMAT, "a part that lies outside the file");
+	return 0;
+}
+
 uint8_t *elf_file_copy(int fd, const struct elf_part *part, struct error *err)
 {
-	if (part->size > PART_MAX || part->offset > INT64_MAX - PART_MAX) {
-		error_set(err, ERR_FORMAT, "a part of %" PRIu64 " bytes", part->size);
+	if (elf_file_has(fd, part, err) < 0)
 		return NULL;
-	}
-
-	/* The claimed size is paid for only where the file has it. */
-	off_t end = lseek(fd, 0, SEEK_END);
-	if (end < 0 || part->offset + part->size > (uint64_t)end) {
-		error_set(err, ERR_FORMAT, "a part that lies outside the file");
-		return NULL;
-	}
 
 	uint8_t *bytes = xmalloc(part->size ? part->size : 1);
-	if (read_all(fd, bytes, part, err) < 0) {
+	if (elf_file_read_part(fd, bytes, part, err) < 0) {
 		free(bytes);
 		return NULL;
 	}

@@ -52,6 +52,10 @@ bool elf_file_address(const struct elf_file *file, uint64_t pgoff, uint64_t *add
 /* The segment's part from address on, to its end in the file; size 0 if none holds it. */
 struct elf_part elf_file_rest(const struct elf_file *file, uint64_t address);
 
+/* Whether the part lies within the file and is of a credible size, so that its claims of memory may
+ * be paid for. */
+int elf_file_has(int fd, const struct elf_part *part, struct error *err);
+int elf_file_read_part(int fd, uint8_t *bytes, const struct elf_part *part, struct error *err);
 /* A copy of the part's bytes, for free(); NULL and a message if they cannot all be read. */
 uint8_t *elf_file_copy(int fd, const struct elf_part *part, struct error *err);
 

@@ -11,7 +11,16 @@ enum {
 	CIE_MAX = 1 << 10,
 	FDE_MAX = 1 << 20,
 	LENGTH_IS_64 = 0xffffffff,
+	LENGTH_BYTES_MAX = 12,
+	HDR_HEAD_BYTES_MAX = 4 + 2 * 8,
 };
+
+static void need(const struct unwind_image *image, const struct unwind_block *block,
+		 uint64_t address, uint64_t size)
+{
+	if (image->need)
+		image->need(image->context, block, address - block->address, size);
+}
 
 /* --- .eh_frame: CIEs and FDEs ------------------------------------------------ */
 
@@ -105,6 +114,7 @@ static bool read_fde(const struct unwind_image *image, struct fde *fde, struct b
 		return false;
 
 	struct bytes at_cie = bytes_of(&image->frame, here - distance);
+	need(image, &image->frame, here - distance, LENGTH_BYTES_MAX + CIE_MAX);
 	return !at_cie.bad && read_cie(&fde->cie, read_entry(&at_cie)) &&
 	       read_fde_rest(image, fde, in);
 }
@@ -113,12 +123,18 @@ static bool read_fde_at(const struct unwind_image *image, struct fde *fde, uint6
 {
 	struct bytes in = bytes_of(&image->frame, address);
 
-	return !in.bad && read_fde(image, fde, read_entry(&in));
+	if (in.bad)
+		return false;
+	need(image, &image->frame, address, LENGTH_BYTES_MAX);
+	struct bytes entry = read_entry(&in);
+	need(image, &image->frame, address, bytes_address(&in) - address);
+	return read_fde(image, fde, entry);
 }
 
 /* --- .eh_frame_hdr: a sorted table of (start of function, address of FDE) ------ */
 
 struct table {
+	const struct unwind_image *image;
 	struct bytes entries;
 	uint64_t nr;
 	uint8_t encoding;
@@ -163,6 +179,7 @@ static bool read_table(const struct unwind_image *image, struct table *table)
 	struct bytes in;
 	uint8_t count_encoding;
 
+	need(image, &image->hdr, image->hdr.address, HDR_HEAD_BYTES_MAX);
 	read_hdr(&image->hdr, &in, &count_encoding, &table->encoding);
 	if (in.bad || count_encoding == POINTER_OMITTED || table->encoding == POINTER_OMITTED)
 		return false;
@@ -170,6 +187,7 @@ static bool read_table(const struct unwind_image *image, struct table *table)
 	table->nr = bytes_pointer(&in, count_encoding, 0, image->hdr.address);
 	table->value_size = size_of_format(table->encoding);
 	table->data_base = image->hdr.address;
+	table->image = image;
 	table->entries = in;
 	if (in.bad || !table->value_size)
 		return false;
@@ -185,6 +203,7 @@ static uint64_t table_value(const struct table *table, uint64_t index)
 	struct bytes in = table->entries;
 
 	bytes_take(&in, index * table->value_size);
+	need(table->image, &table->image->hdr, bytes_address(&in), table->value_size);
 	return bytes_pointer(&in, table->encoding, 0, table->data_base);
 }
 
@@ -200,12 +219,13 @@ static bool is_usual(const struct table *table)
 
 static uint64_t table_start(const struct table *table, uint64_t index)
 {
-	const void *entries = table->entries.at;
+	const struct usual_entry *entries = (const void *)table->entries.at;
 
-	if (is_usual(table))
-		return table->data_base +
-		       (uint64_t)(int64_t)((const struct usual_entry *)entries)[index].start;
-	return table_value(table, 2 * index);
+	if (!is_usual(table))
+		return table_value(table, 2 * index);
+	need(table->image, &table->image->hdr,
+	     bytes_address(&table->entries) + index * sizeof(entries[0]), sizeof(entries[0]));
+	return table->data_base + (uint64_t)(int64_t)entries[index].start;
 }
 
 /* The number of functions that start at or below pc. */

@@ -11,8 +11,8 @@
  *		...;					// no CFI for row.start <= pc < row.end
  *
  * Lazy: a look-up is a binary search in .eh_frame_hdr and one run through the instructions of one
- * function.  It allocates nothing, keeps nothing and calls nothing; remember rows in a cache.h or
- * a table.  No byte of the image is trusted: whatever it holds, nothing outside the two blocks is
+ * function.  It allocates nothing, keeps nothing and calls nothing but need(); remember rows in a
+ * cache.h or a table.  No byte of the image is trusted: whatever it holds, nothing outside the two blocks is
  * read, the work is bounded by their size, and row.start <= pc < row.end.
  *
  * Addresses are those of the image: of a file, its virtual addresses; of code loaded in our own
@@ -40,6 +40,11 @@ struct unwind_image {
 	struct unwind_block frame; /* .eh_frame, or from its start to the end of what is mapped */
 	uint64_t text_base;	   /* for DW_EH_PE_textrel, rarely needed; may be 0 */
 	uint64_t data_base;	   /* for DW_EH_PE_datarel in .eh_frame, likewise */
+	/* Called before bytes of hdr or frame, from offset on, are read, for who has only parts of
+	 * them in memory: what is beyond the block is not read.  NULL: all are there. */
+	void (*need)(void *context, const struct unwind_block *block, uint64_t offset,
+		     uint64_t size);
+	void *context;
 };
 
 /*

@@ -394,6 +394,8 @@ static struct tally compare_file(const char *path)
 
 	cr_assert(ge(int, module->fd, 0), "%s", path);
 	module_cfi_load(&ours, module);
+	file_part_need(&ours.hdr, 0, SIZE_MAX);
+	file_part_need(&ours.frame, 0, SIZE_MAX);
 	elf_version(EV_CURRENT);
 	Elf *elf = elf_begin(module->fd, ELF_C_READ_MMAP, NULL);
 	Dwarf_CFI *cfi = dwarf_getcfi_elf(elf);

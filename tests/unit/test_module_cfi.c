@@ -71,23 +71,24 @@ static void omit_table(uint8_t *bytes, size_t size)
 			bytes[phdr[i].p_offset + 3] = 0xff; /* DW_EH_PE_omit */
 }
 
-static void expect_same_rows(const struct module_cfi *one, const struct module_cfi *other)
+/* Of the functions that `indexed` has, all of it in memory. */
+static void expect_same_rows(struct module_cfi *one, const struct module_cfi *indexed)
 {
 	struct unwind_function function;
 	uint64_t offset = 0;
 	size_t nr = 0;
 
-	while (unwind_cfi_next(&one->image, &offset, &function)) {
+	while (unwind_cfi_next(&indexed->image, &offset, &function)) {
 		uint64_t middle = function.start + (function.end - function.start) / 2;
 		struct unwind_row a, b;
 
-		unwind_cfi_find(&one->image, middle, &a);
-		unwind_cfi_find(&other->image, middle, &b);
+		module_cfi_find(one, middle, &a);
+		unwind_cfi_find(&indexed->image, middle, &b);
 		cr_assert(eq(u64, a.start, b.start));
 		cr_assert(eq(u64, a.end, b.end));
 		cr_assert(eq(u32, a.rule, b.rule));
-		unwind_cfi_find(&one->image, function.end, &a);
-		unwind_cfi_find(&other->image, function.end, &b);
+		module_cfi_find(one, function.end, &a);
+		unwind_cfi_find(&indexed->image, function.end, &b);
 		cr_assert(eq(u32, a.rule, b.rule));
 		nr++;
 	}
@@ -114,6 +115,57 @@ Test(module_cfi, makes_an_index_where_the_table_is_omitted)
 {
 	copy_self(omit_table);
 	expect_same_as_self();
+}
+
+static void change_nothing(uint8_t *bytes, size_t size)
+{
+	(void)bytes;
+	(void)size;
+}
+
+extern const char __executable_start[];
+
+/* The address in the file of a function of ours. */
+static uint64_t address_of_ours(const struct module_cfi *cfi)
+{
+	return (uintptr_t)change_nothing - (uintptr_t)__executable_start +
+	       cfi->module->elf.loads[0].address;
+}
+
+Test(module_cfi, reads_what_is_said_of_a_function_when_it_is_asked_for)
+{
+	copy_self(change_nothing);
+	struct module_cfi copy = load(path);
+	struct unwind_row row;
+	size_t table = module_cfi_bytes(&copy), one;
+
+	cr_expect(le(sz, table, copy.image.hdr.size));
+	module_cfi_find(&copy, address_of_ours(&copy), &row);
+	cr_expect(ne(int, unwind_rule_kind(row.rule), UNWIND_RULE_NONE));
+	cr_expect(ne(int, unwind_rule_kind(row.rule), UNWIND_RULE_DAMAGED));
+	one = module_cfi_bytes(&copy);
+	cr_expect(gt(sz, one, table));
+	cr_expect(lt(sz, one - table, copy.image.frame.size / 2));
+	module_cfi_find(&copy, row.start, &row);
+	cr_expect(eq(sz, module_cfi_bytes(&copy), one));
+	module_cfi_release(&copy);
+}
+
+Test(module_cfi, keeps_what_it_has_of_a_file_that_is_cut_short)
+{
+	copy_self(change_nothing);
+	struct module_cfi copy = load(path);
+	uint64_t address = address_of_ours(&copy);
+	struct unwind_row before, after;
+
+	module_cfi_find(&copy, address, &before);
+	cr_assert(zero(int, truncate(path, 0)));
+	module_cfi_find(&copy, address, &after);
+	cr_expect(eq(u32, after.rule, before.rule));
+	while (unwind_rule_kind(after.rule) != UNWIND_RULE_DAMAGED && after.end != UINT64_MAX)
+		module_cfi_find(&copy, after.end, &after);
+	cr_expect(eq(int, unwind_rule_kind(after.rule), UNWIND_RULE_DAMAGED));
+	module_cfi_release(&copy);
 }
 
 static void destroy_hdr(uint8_t *bytes, size_t size)

@@ -9,6 +9,10 @@
 #include "base/vec.h"
 #include "record/stacks/debug_frame.h"
 
+enum {
+	HDR_HEAD_BYTES = 64, /* all but the table */
+};
+
 struct index_entry {
 	uint64_t start, fde;
 };
@@ -48,14 +52,27 @@ static void build_index(struct unwind_image *image, uint8_t **hdr_bytes)
 	vec_free(&index);
 }
 
-static int load_block(struct unwind_block *block, uint8_t **bytes, const struct module *module,
-		      const struct elf_part *part, struct error *err)
+static void need(void *context, const struct unwind_block *block, uint64_t offset, uint64_t size)
 {
-	*bytes = elf_file_copy(module->fd, part, err);
-	if (!*bytes)
-		return err->code;
-	*block = (struct unwind_block){ *bytes, part->size, part->address };
-	return 0;
+	struct module_cfi *cfi = context;
+
+	file_part_need(block == &cfi->image.hdr ? &cfi->hdr : &cfi->frame, offset, size);
+}
+
+/* The struct may have been moved. */
+static const struct unwind_image *main_image(struct module_cfi *cfi)
+{
+	cfi->image.context = cfi;
+	return &cfi->image;
+}
+
+static int open_block(struct unwind_block *block, struct file_part *bytes,
+		      const struct module *module, const struct elf_part *part, struct error *err)
+{
+	int ret = file_part_open(bytes, module->fd, part, err);
+
+	*block = (struct unwind_block){ bytes->bytes, bytes->size, part->address };
+	return ret;
 }
 
 /* Where .eh_frame is: the section headers know its size, .eh_frame_hdr only its start. */
@@ -68,22 +85,26 @@ static struct elf_part frame_part(const struct module_cfi *cfi, const struct elf
 	return elf_file_rest(elf, address);
 }
 
-static int load(struct module_cfi *cfi, const struct module *module, struct error *err)
+static int load(struct module_cfi *cfi, struct error *err)
 {
-	const struct elf_file *elf = &module->elf;
-	int ret = 0;
+	const struct elf_file *elf = &cfi->module->elf;
+	int ret;
 
-	if (elf->eh_frame_hdr.size)
-		ret = load_block(&cfi->image.hdr, &cfi->hdr_bytes, module, &elf->eh_frame_hdr, err);
+	cfi->image.need = need;
+	ret = open_block(&cfi->image.hdr, &cfi->hdr, cfi->module, &elf->eh_frame_hdr, err);
 	if (ret)
 		return ret;
+	file_part_need(&cfi->hdr, 0, HDR_HEAD_BYTES);
 
 	struct elf_part part = frame_part(cfi, elf);
 	if (!part.size)
 		return error_set(err, ERR_UNSUPPORTED, "no .eh_frame");
-	ret = load_block(&cfi->image.frame, &cfi->frame_bytes, module, &part, err);
-	if (!ret && !unwind_hdr_is_searchable(&cfi->image))
-		build_index(&cfi->image, &cfi->hdr_bytes);
+	ret = open_block(&cfi->image.frame, &cfi->frame, cfi->module, &part, err);
+	if (!ret && !unwind_hdr_is_searchable(main_image(cfi))) {
+		file_part_need(&cfi->frame, 0, cfi->frame.size);
+		build_index(&cfi->image, &cfi->made_hdr);
+		cfi->image.need = NULL;
+	}
 	return ret;
 }
 
@@ -99,7 +120,7 @@ void module_cfi_load(struct module_cfi *cfi, const struct module *module)
 	*cfi = (struct module_cfi){ .module = module };
 	if (!is_readable(module))
 		return;
-	if (load(cfi, module, &err) < 0) {
+	if (load(cfi, &err) < 0) {
 		log_debug(LOG_STACKS, "%s: no call frame information: %s", module->path,
 			  err.message);
 		module_cfi_release(cfi);
@@ -109,8 +130,9 @@ void module_cfi_load(struct module_cfi *cfi, const struct module *module)
 
 void module_cfi_release(struct module_cfi *cfi)
 {
-	free(cfi->hdr_bytes);
-	free(cfi->frame_bytes);
+	free(cfi->made_hdr);
+	file_part_close(&cfi->hdr);
+	file_part_close(&cfi->frame);
 	free(cfi->debug_hdr_bytes);
 	free(cfi->debug_bytes);
 	*cfi = (struct module_cfi){ 0 };
@@ -118,7 +140,7 @@ void module_cfi_release(struct module_cfi *cfi)
 
 size_t module_cfi_bytes(const struct module_cfi *cfi)
 {
-	return cfi->image.hdr.size + cfi->image.frame.size;
+	return cfi->hdr.nr_read + cfi->frame.nr_read + (cfi->made_hdr ? cfi->image.hdr.size : 0);
 }
 
 static const struct unwind_image *debug_image(struct module_cfi *cfi)
@@ -144,7 +166,7 @@ void module_cfi_find(struct module_cfi *cfi, uint64_t address, struct unwind_row
 {
 	struct unwind_row gap;
 
-	unwind_cfi_find(&cfi->image, address, row);
+	unwind_cfi_find(main_image(cfi), address, row);
 	if (!is_none(row))
 		return;
 	gap = *row;
@@ -169,7 +191,7 @@ bool module_cfi_is_sigreturn(const struct module_cfi *cfi, uint64_t address)
 static const struct unwind_image *image_with(struct module_cfi *cfi, uint64_t address,
 					     struct unwind_row *function)
 {
-	if (unwind_cfi_function(&cfi->image, address, function))
+	if (unwind_cfi_function(main_image(cfi), address, function))
 		return &cfi->image;
 	return unwind_cfi_function(debug_image(cfi), address, function) ? &cfi->debug : NULL;
 }

@@ -8,8 +8,9 @@
  *	module_cfi_find(&cfi, address, &row);
  *	module_cfi_release(&cfi);
  *
- * The bytes are copied out of the file, a few per cent of it, since a mapped file that somebody
- * truncates would kill us.  A file without .eh_frame_hdr gets an index of the same form.
+ * The bytes are copied out of the file, since a mapped file that somebody truncates would kill us,
+ * and only where a look-up needs them.  Of a file without .eh_frame_hdr all of .eh_frame is read, for
+ * a table of the same form.
  *
  * .debug_frame is read where .eh_frame has nothing to say.
  */
@@ -18,12 +19,14 @@
 
 #include <stdbool.h>
 
+#include "object/file_part.h"
 #include "object/module.h"
 #include "unwind/cfi.h"
 
 struct module_cfi {
 	struct unwind_image image; /* empty where there is no CFI: every look-up finds none */
-	uint8_t *hdr_bytes, *frame_bytes;
+	struct file_part hdr, frame;
+	uint8_t *made_hdr;	   /* of a file without one */
 	struct unwind_image debug; /* of .debug_frame, likewise */
 	uint8_t *debug_hdr_bytes, *debug_bytes;
 	const struct module *module;
@@ -33,6 +36,7 @@ struct module_cfi {
 /* Does not fail: what cannot be read is logged, and the image is empty.  module has to stay. */
 void module_cfi_load(struct module_cfi *cfi, const struct module *module);
 void module_cfi_release(struct module_cfi *cfi);
+/* In memory. */
 size_t module_cfi_bytes(const struct module_cfi *cfi);
 
 /* As unwind_cfi_find() and unwind_cfi_register(). */

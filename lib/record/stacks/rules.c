@@ -29,6 +29,14 @@ void rules_release(struct rules *rules)
 	free(rules->cache.entries);
 }
 
+struct rules_figures rules_figures(const struct rules *rules)
+{
+	struct rules_figures figures = { .evaluated = rules->evaluated };
+
+	vec_each(&rules->cfis, cfi) figures.row_bytes += module_cfi_bytes(cfi);
+	return figures;
+}
+
 static uint64_t hash_text(const char *text)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -43,7 +51,6 @@ static uint32_t load_cfi(struct rules *rules, const struct module *module)
 	struct module_cfi *cfi = vec_add(&rules->cfis);
 
 	module_cfi_load(cfi, module);
-	rules->figures.row_bytes += module_cfi_bytes(cfi);
 	return (uint32_t)rules->cfis.nr;
 }
 
@@ -87,7 +94,7 @@ unwind_rule rules_evaluate(struct rules *rules, const struct module *module, uin
 	bool has_key = !(address >> RULES_ADDRESS_BITS) && !(number >> (64 - RULES_ADDRESS_BITS));
 	struct unwind_row row;
 
-	rules->figures.evaluated++;
+	rules->evaluated++;
 	module_cfi_find(&rules->cfis.at[number - 1], address, &row);
 	if (has_key)
 		cache_row(rules, number << RULES_ADDRESS_BITS | address, address, &row);

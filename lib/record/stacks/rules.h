@@ -39,7 +39,7 @@ struct rules {
 	VEC(struct module_cfi) cfis;
 	struct map cfi_by_build_id;
 	uint64_t misses; /* since the cache grew */
-	struct rules_figures figures;
+	uint64_t evaluated;
 };
 
 enum {
@@ -48,6 +48,7 @@ enum {
 
 void rules_init(struct rules *rules);
 void rules_release(struct rules *rules);
+struct rules_figures rules_figures(const struct rules *rules);
 
 /* The rule at an address that the cache does not have. */
 unwind_rule rules_evaluate(struct rules *rules, const struct module *module, uint64_t address);

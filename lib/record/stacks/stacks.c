@@ -87,7 +87,7 @@ void stacks_free(struct stacks *stacks)
 
 struct stacks_figures stacks_figures(const struct stacks *stacks)
 {
-	struct rules_figures figures = stacks->rules.figures;
+	struct rules_figures figures = rules_figures(&stacks->rules);
 
 	return (struct stacks_figures){ .walks = stacks->walks,
 					.frames = stacks->frames,
