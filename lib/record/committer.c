@@ -53,8 +53,9 @@ PUT(stack)
 PUT(process)
 PUT(thread)
 PUT(event)
-PUT(sample)
-PUT(total)
+PUT(first_sample)
+PUT(later_sample)
+PUT(sample_sum)
 PUT(heap)
 PUT(heap_site)
 PUT(heap_size)
@@ -81,8 +82,9 @@ static const struct aggregate_sink sink = {
 	.process = put_process,
 	.thread = put_thread,
 	.event = put_event,
-	.sample = put_sample,
-	.total = put_total,
+	.first_sample = put_first_sample,
+	.later_sample = put_later_sample,
+	.sample_sum = put_sample_sum,
 	.heap = put_heap,
 	.heap_site = put_heap_site,
 	.heap_size = put_heap_size,

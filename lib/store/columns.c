@@ -9,6 +9,7 @@
 
 #include "base/utf8.h"
 #include "store/histogram_text.h"
+#include "store/implied.h"
 #include "store/profile.h"
 
 int text_bind(sqlite3_stmt *statement, int index, const char *text)
@@ -49,6 +50,8 @@ static int bind_file(sqlite3_stmt *statement, int index, const char *path, struc
 static int bind_histogram(sqlite3_stmt *statement, int index,
 			  const struct profile_histogram *histogram)
 {
+	if (histogram->nr == HISTOGRAM_IMPLIED)
+		return sqlite3_bind_null(statement, index);
 	return sqlite3_bind_text(statement, index, histogram_text(histogram), -1, free);
 }
 
@@ -166,6 +169,10 @@ static const char *set_absent(const struct column *column, char *field)
 	case COLUMN_TEXT_OR_NULL:
 	case COLUMN_FILE:
 		*(const char **)field = NULL;
+		return NULL;
+	case COLUMN_HISTOGRAM:
+		*(struct profile_histogram *)field =
+			(struct profile_histogram){ NULL, HISTOGRAM_IMPLIED };
 		return NULL;
 	default:
 		return "is NULL";

@@ -35,10 +35,10 @@ enum column_type {
 	COLUMN_BOOL,
 	COLUMN_TEXT,
 	COLUMN_TEXT_OR_NULL,
-	COLUMN_FILE, /* text or NULL; the id of a row of table_file */
-	COLUMN_WORD, /* an enum, as its word */
-	COLUMN_KIND, /* an enum, as its number: where there are very many rows */
-	COLUMN_HISTOGRAM,
+	COLUMN_FILE,	  /* text or NULL; the id of a row of table_file */
+	COLUMN_WORD,	  /* an enum, as its word */
+	COLUMN_KIND,	  /* an enum, as its number: where there are very many rows */
+	COLUMN_HISTOGRAM, /* HISTOGRAM_IMPLIED: NULL */
 	/* uint32_t: */
 	COLUMN_ID,	    /* the row's own */
 	COLUMN_REF,	    /* the id of another row */
@@ -82,9 +82,9 @@ struct texts {
 
 /* Each has its struct's name; meta is profile_run, a row for each field. */
 extern const struct table table_meta, table_file, table_event, table_process, table_thread,
-	table_module, table_address, table_stack, table_sample, table_total, table_heap,
-	table_heap_site, table_heap_size, table_heap_thread, table_heap_handoff, table_slice,
-	table_memory, table_function, table_frame, table_quality;
+	table_module, table_address, table_stack, table_first_sample, table_later_sample,
+	table_sample_sum, table_heap, table_heap_site, table_heap_size, table_heap_thread,
+	table_heap_handoff, table_slice, table_memory, table_function, table_frame, table_quality;
 
 /*
  * An SQLite code.  Text is not copied: it must stay until the statement is reset.  A file that is

@@ -165,6 +165,28 @@ struct profile_sample {
 	uint64_t weight; /* periods of the event that this sample stands for */
 };
 
+/*
+ * As what samples are written: the first one of each (stack, thread, event), by which later ones
+ * are called, and the sum of all where there are more.
+ */
+struct profile_first_sample {
+	uint32_t id;
+	struct profile_sample sample;
+};
+
+struct profile_later_sample {
+	int64_t time_us;
+	uint32_t first;
+	uint64_t weight; /* PROFILE_UNKNOWN: that of the first one */
+};
+
+struct profile_sample_sum {
+	uint32_t first;
+	uint64_t samples;
+	uint64_t weight;
+	double weight_squared;
+};
+
 /* All samples of one (stack, thread, event), summed. */
 struct profile_total {
 	uint32_t stack, thread, event;

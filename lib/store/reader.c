@@ -11,8 +11,10 @@
 #include "store/check.h"
 #include "store/columns.h"
 #include "store/database.h"
+#include "store/implied.h"
 #include "store/input.h"
 #include "store/load.h"
+#include "store/samples.h"
 
 struct reader {
 	struct profile profile; /* what the user sees */
@@ -20,7 +22,7 @@ struct reader {
 	struct arena arena;
 	struct loaded files; /* of struct file */
 	struct texts texts;
-	int64_t last_sample; /* rowid */
+	int64_t last_sample_us; /* of the later ones */
 	VEC(const char *) arguments;
 };
 
@@ -58,7 +60,8 @@ static const struct part parts[] = {
 	PART(stack, "id", stacks),
 	PART(function, "id", functions),
 	PART(frame, "address, depth", frames),
-	PART(total, "stack, thread, event", totals),
+	PART(first_sample, "id", first_samples),
+	PART(sample_sum, "first", sample_sums),
 	PART(heap, "process", heaps),
 	PART(heap_site, "process, stack, allocator", heap_sites),
 	PART(heap_thread, "process, tid", heap_threads),
@@ -229,7 +232,7 @@ static int load_arguments(struct reader *reader, struct error *err)
 static int read_last_sample(struct reader *reader, sqlite3_stmt *statement, struct error *err)
 {
 	(void)err;
-	reader->last_sample = sqlite3_column_int64(statement, 0);
+	reader->last_sample_us = sqlite3_column_int64(statement, 0);
 	return 0;
 }
 
@@ -252,12 +255,17 @@ static int load_all(struct reader *reader, struct error *err)
 		ret = load_files(reader, err);
 	for (size_t i = 0; !ret && i < ARRAY_SIZE(parts); i++)
 		ret = load_part(reader, &parts[i], err);
+	for (size_t i = 0; !ret && i < reader->profile.nr_heap_sites; i++)
+		implied_fill_in(&reader->profile.heap_sites[i], &reader->arena);
 	if (!ret)
 		ret = load_arguments(reader, err);
 	if (!ret)
-		ret = read_each(reader, "SELECT max(rowid) FROM sample", read_last_sample, err);
+		ret = read_each(reader, "SELECT max(time_us) FROM later_sample", read_last_sample,
+				err);
 	if (!ret)
 		ret = check_profile(&reader->profile, err);
+	if (!ret)
+		samples_sum_up(&reader->profile);
 	return ret;
 }
 
@@ -303,6 +311,7 @@ void profile_free(struct profile *profile)
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		free(*rows_of(reader, &parts[i]));
 	free(reader->files.at);
+	free(profile->totals);
 	free(profile->first_frame);
 	free(profile->meta);
 	vec_free(&reader->arguments);
@@ -334,17 +343,24 @@ bool profile_is_overhead(const struct profile *profile, uint32_t stack)
 	return module_kind(profile, stack) == PROFILE_MODULE_SELF;
 }
 
-static int use_sample(struct reader *reader, sqlite3_stmt *statement, size_t where,
-		      int (*use)(void *context, const struct profile_sample *sample), void *context,
-		      struct error *err)
+/* A recorder goes on: a sample may come late, of a first one that came after the others were read. */
+static bool is_news(const struct reader *reader, const struct profile_later_sample *sample)
+{
+	return reader->profile.in_progress && sample->first >= reader->profile.nr_first_samples;
+}
+
+static int use_later(struct reader *reader, sqlite3_stmt *statement, size_t where,
+		     struct samples_in_time *in_time, struct error *err)
 {
 	struct load load = load_of(reader);
-	struct profile_sample sample;
-	int ret = load_row(&load, statement, &table_sample, &sample, where, err);
+	struct profile_later_sample sample;
+	int ret = load_row(&load, statement, &table_later_sample, &sample, where, err);
 
+	if (!ret && is_news(reader, &sample))
+		return 0;
 	if (!ret)
-		ret = check_references(reader, &table_sample, &sample, where, err);
-	return ret ? ret : use(context, &sample);
+		ret = check_references(reader, &table_later_sample, &sample, where, err);
+	return ret ? ret : samples_use_later(in_time, &sample);
 }
 
 static int each_in_memory(const struct profile *profile,
@@ -364,15 +380,20 @@ static int each_in_file(const struct profile *profile,
 {
 	struct reader *reader = reader_of(profile);
 	struct load load = load_of(reader);
+	struct samples_in_time in_time;
 	sqlite3_stmt *statement = NULL;
 	size_t where = 0;
-	int ret = load_prepare(&load, &table_sample, "WHERE rowid <= ? ORDER BY time_us",
+	int ret = load_prepare(&load, &table_later_sample, "WHERE time_us <= ? ORDER BY time_us",
 			       &statement, err);
 
 	input_limit(&reader->input);
-	sqlite3_bind_int64(statement, 1, reader->last_sample);
+	samples_in_time_init(&in_time, profile, use, context);
+	sqlite3_bind_int64(statement, 1, reader->last_sample_us);
 	while (!ret && (ret = load_step(&load, statement, err)) > 0)
-		ret = use_sample(reader, statement, where++, use, context, err);
+		ret = use_later(reader, statement, where++, &in_time, err);
+	if (!ret)
+		ret = samples_use_rest(&in_time);
+	samples_in_time_release(&in_time);
 	sqlite3_finalize(statement);
 	return ret;
 }

@@ -58,6 +58,12 @@ struct profile {
 	struct profile_sample *samples;
 	size_t nr_samples;
 
+	/* Of a file, what the totals are made of. */
+	struct profile_first_sample *first_samples;
+	size_t nr_first_samples;
+	struct profile_sample_sum *sample_sums; /* by first */
+	size_t nr_sample_sums;
+
 	struct profile_total *totals;
 	size_t nr_totals;
 	struct profile_heap *heaps; /* the whole tree, if there, first */

@@ -96,25 +96,32 @@ const struct schema_object schema_tables[] = {
 		   "  parent INTEGER,            -- a smaller stack.id; NULL at the root\n"
 		   "  address INTEGER NOT NULL\n"
 		   ")" },
-	{ "sample", "CREATE TABLE sample(\n"
-		    "  -- One sample; in no particular order.\n"
-		    "  time_us INTEGER NOT NULL,\n"
-		    "  thread INTEGER NOT NULL,\n"
-		    "  stack INTEGER NOT NULL,\n"
-		    "  event INTEGER NOT NULL,\n"
-		    "  weight INTEGER NOT NULL  -- how many of the event's units it stands for\n"
-		    ")" },
-	{ "total",
-	  "CREATE TABLE total(\n"
-	  "  -- All samples of one stack, thread and event, summed.\n"
-	  "  stack INTEGER NOT NULL,\n"
+	{ "first_sample",
+	  "CREATE TABLE first_sample(\n"
+	  "  -- The first sample of each stack, thread and event; v_sample has all.\n"
+	  "  id INTEGER PRIMARY KEY,\n"
+	  "  time_us INTEGER NOT NULL,\n"
 	  "  thread INTEGER NOT NULL,\n"
+	  "  stack INTEGER NOT NULL,\n"
 	  "  event INTEGER NOT NULL,\n"
+	  "  weight INTEGER NOT NULL  -- how many of the event's units it stands for\n"
+	  ")" },
+	{ "later_sample",
+	  "CREATE TABLE later_sample(\n"
+	  "  -- One more sample of the stack, thread and event of a first one.\n"
+	  "  time_us INTEGER PRIMARY KEY,  -- of two in one microsecond one is put at the next\n"
+	  "  first INTEGER NOT NULL,       -- first_sample.id\n"
+	  "  weight INTEGER                -- NULL: that of the first\n"
+	  ")" },
+	{ "sample_sum",
+	  "CREATE TABLE sample_sum(\n"
+	  "  -- All samples of one stack, thread and event, the first one included, summed;\n"
+	  "  -- where there are more than that.\n"
+	  "  first INTEGER PRIMARY KEY,     -- first_sample.id\n"
 	  "  samples INTEGER NOT NULL,\n"
 	  "  weight INTEGER NOT NULL,\n"
-	  "  weight_squared REAL NOT NULL,  -- sum of the squares, for the sampling error\n"
-	  "  PRIMARY KEY(stack, thread, event)\n"
-	  ") WITHOUT ROWID" },
+	  "  weight_squared REAL NOT NULL   -- sum of the squares, for the sampling error\n"
+	  ")" },
 	{ "heap",
 	  "CREATE TABLE heap(\n"
 	  "  -- The heap of one process, or of the whole tree with its own peak.  Sizes are\n"
@@ -194,9 +201,10 @@ const struct schema_object schema_tables[] = {
 	  "  -- What the allocator added to the blocks live at the peaks (heap.slack_known):\n"
 	  "  at_peak_slack_bytes INTEGER NOT NULL,\n"
 	  "  at_tree_peak_slack_bytes INTEGER NOT NULL,\n"
-	  "  -- [[bound, blocks], ...], classes without blocks left out:\n"
-	  "  sizes TEXT NOT NULL,                 -- asked for; at most so many bytes\n"
-	  "  lifetimes TEXT NOT NULL,             -- of frees; below so many microseconds,\n"
+	  "  -- [[bound, blocks], ...], classes without blocks left out; NULL: all are in one\n"
+	  "  -- class, that of the mean (v_heap_site has it):\n"
+	  "  sizes TEXT,                          -- asked for; at most so many bytes\n"
+	  "  lifetimes TEXT,                      -- of frees; below so many microseconds,\n"
 	  "                                       -- null: longer\n"
 	  "  PRIMARY KEY(process, stack, allocator)\n"
 	  ") WITHOUT ROWID" },

@@ -48,6 +48,11 @@ static const char *debug_word(unsigned int value)
 		.name = #name_, .type = COLUMN_##type_, .offset = offsetof(ROW, name_), \
 		.refers = &(refers_)                                                    \
 	}
+#define REF_AS(column_, name_, refers_)                                              \
+	{                                                                            \
+		.name = column_, .type = COLUMN_REF, .offset = offsetof(ROW, name_), \
+		.refers = &(refers_)                                                 \
+	}
 #define WORD(name_, word_, nr_)                                                                 \
 	{                                                                                       \
 		.name = #name_, .type = COLUMN_WORD, .offset = offsetof(ROW, name_), .words = { \
@@ -137,19 +142,28 @@ const struct table table_stack = {
 };
 #undef ROW
 
-#define ROW struct profile_sample
-const struct table table_sample = {
-	"sample",
-	COLUMNS(ROW, FIELD(time_us, I64), REF(thread, REF, table_thread),
-		REF(stack, REF, table_stack), REF(event, REF, table_event), FIELD(weight, U64)),
+#define ROW struct profile_first_sample
+const struct table table_first_sample = {
+	"first_sample",
+	COLUMNS(ROW, FIELD(id, ID), FIELD_AS("time_us", sample.time_us, I64),
+		REF_AS("thread", sample.thread, table_thread),
+		REF_AS("stack", sample.stack, table_stack),
+		REF_AS("event", sample.event, table_event), FIELD_AS("weight", sample.weight, U64)),
 };
 #undef ROW
 
-#define ROW struct profile_total
-const struct table table_total = {
-	"total",
-	COLUMNS(ROW, REF(stack, REF, table_stack), REF(thread, REF, table_thread),
-		REF(event, REF, table_event), FIELD(samples, U64), FIELD(weight, U64),
+#define ROW struct profile_later_sample
+const struct table table_later_sample = {
+	"later_sample",
+	COLUMNS(ROW, FIELD(time_us, I64), REF(first, REF, table_first_sample),
+		FIELD(weight, U64_OR_NULL)),
+};
+#undef ROW
+
+#define ROW struct profile_sample_sum
+const struct table table_sample_sum = {
+	"sample_sum",
+	COLUMNS(ROW, REF(first, REF, table_first_sample), FIELD(samples, U64), FIELD(weight, U64),
 		FIELD(weight_squared, DOUBLE)),
 };
 #undef ROW

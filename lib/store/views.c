@@ -3,15 +3,41 @@
 
 #include <stddef.h>
 
+/* The histograms of a row of heap_site, those among them that it implies: see implied.h. */
+#define SIZES_OF_SITE                                                                   \
+	"coalesce(sizes, iif(allocations + reallocations = 0, '[]', '[['\n"             \
+	"        || (WITH RECURSIVE class(most) AS (SELECT 16\n"                        \
+	"            UNION ALL SELECT 2 * most FROM class\n"                            \
+	"              WHERE most < allocated_bytes / (allocations + reallocations))\n" \
+	"          SELECT max(most) FROM class)\n"                                      \
+	"        || ',' || (allocations + reallocations) || ']]'))"
+#define LIFETIMES_OF_SITE                                                      \
+	"coalesce(lifetimes, iif(lifetime_blocks = 0, '[]', '[['\n"            \
+	"        || iif(lifetime_us / lifetime_blocks >= 100000000, 'null',\n" \
+	"          (WITH RECURSIVE class(below) AS (SELECT 1\n"                \
+	"              UNION ALL SELECT 10 * below FROM class\n"               \
+	"                WHERE below <= lifetime_us / lifetime_blocks)\n"      \
+	"            SELECT max(below) FROM class))\n"                         \
+	"        || ',' || lifetime_blocks || ']]'))"
+
 /* Times in seconds, shares 0..1; NULL is "not known" or "not measured". */
 const struct schema_object schema_views[] = {
+	{ "v_sample",
+	  "CREATE VIEW v_sample AS\n"
+	  "  -- All samples, those of the work of cprof itself included, in no order.\n"
+	  "  SELECT time_us, thread, stack, event, weight FROM first_sample\n"
+	  "  UNION ALL\n"
+	  "  SELECT later_sample.time_us, thread, stack, event,\n"
+	  "      coalesce(later_sample.weight, first_sample.weight)\n"
+	  "    FROM later_sample JOIN first_sample ON first_sample.id = later_sample.first" },
 	{ "v_total",
 	  "CREATE VIEW v_total AS\n"
-	  "  -- The table total without the work of cprof itself, that is where the innermost\n"
-	  "  -- frame outside the kernel is in a module of kind self.\n"
+	  "  -- The samples of one stack, thread and event, summed, without the work of cprof\n"
+	  "  -- itself, that is where the innermost frame outside the kernel is in a module of\n"
+	  "  -- kind self.\n"
 	  "  WITH RECURSIVE\n"
 	  "    up(leaf, stack) AS (\n"
-	  "      SELECT DISTINCT stack, stack FROM total\n"
+	  "      SELECT DISTINCT stack, stack FROM first_sample\n"
 	  "      UNION ALL\n"
 	  "      SELECT up.leaf, stack.parent FROM up\n"
 	  "        JOIN stack ON stack.id = up.stack\n"
@@ -24,7 +50,12 @@ const struct schema_object schema_views[] = {
 	  "        JOIN address ON address.id = stack.address\n"
 	  "        JOIN module ON module.id = address.module\n"
 	  "        WHERE module.kind = 'self')\n"
-	  "  SELECT * FROM total WHERE stack NOT IN (SELECT stack FROM overhead)" },
+	  "  SELECT stack, thread, event, coalesce(sample_sum.samples, 1) AS samples,\n"
+	  "      coalesce(sample_sum.weight, first_sample.weight) AS weight,\n"
+	  "      coalesce(weight_squared, 1.0 * first_sample.weight * first_sample.weight)\n"
+	  "        AS weight_squared\n"
+	  "    FROM first_sample LEFT JOIN sample_sum ON sample_sum.first = first_sample.id\n"
+	  "    WHERE stack NOT IN (SELECT stack FROM overhead)" },
 	{ "v_function",
 	  "CREATE VIEW v_function AS\n"
 	  "  -- Where the time goes, by the leading event (0).  self: in the function itself, the\n"
@@ -125,7 +156,8 @@ const struct schema_object schema_views[] = {
 	  "      cross_thread_frees,\n"
 	  "      (SELECT iif(heap.page_faults IS NULL, NULL, heap_site.page_faults)\n"
 	  "         FROM heap WHERE heap.process = heap_site.process) AS page_faults,\n"
-	  "      sizes, lifetimes\n"
+	  "      " SIZES_OF_SITE " AS sizes,\n"
+	  "      " LIFETIMES_OF_SITE " AS lifetimes\n"
 	  "    FROM heap_site JOIN stack ON stack.id = heap_site.stack\n"
 	  "      JOIN v_frame AS place ON place.address = stack.address\n"
 	  "        AND place.inlined = coalesce((SELECT max(depth) FROM frame\n"
@@ -146,7 +178,7 @@ const struct schema_object schema_views[] = {
 	  "  SELECT heap_site.process AS process,\n"
 	  "      json_extract(class.value, '$[0]') / 1e6 AS below_s,\n"
 	  "      sum(json_extract(class.value, '$[1]')) AS frees\n"
-	  "    FROM heap_site, json_each(heap_site.lifetimes) AS class\n"
+	  "    FROM heap_site, json_each(" LIFETIMES_OF_SITE ") AS class\n"
 	  "    GROUP BY heap_site.process, below_s\n"
 	  "    ORDER BY heap_site.process, below_s IS NULL, below_s" },
 	{ "v_heap_handoff",

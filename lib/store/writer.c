@@ -13,6 +13,7 @@
 #include "base/intern.h"
 #include "store/columns.h"
 #include "store/database.h"
+#include "store/implied.h"
 #include "store/place.h"
 #include "store/schema.h"
 
@@ -23,8 +24,9 @@ enum statement {
 	PUT_MODULE,
 	PUT_ADDRESS,
 	PUT_STACK,
-	PUT_SAMPLE,
-	PUT_TOTAL,
+	PUT_FIRST_SAMPLE,
+	PUT_LATER_SAMPLE,
+	PUT_SAMPLE_SUM,
 	PUT_HEAP,
 	PUT_HEAP_SITE,
 	PUT_HEAP_SIZE,
@@ -52,8 +54,9 @@ static const struct table *const tables[NR_PUTS] = {
 	[PUT_MODULE] = &table_module,
 	[PUT_ADDRESS] = &table_address,
 	[PUT_STACK] = &table_stack,
-	[PUT_SAMPLE] = &table_sample,
-	[PUT_TOTAL] = &table_total,
+	[PUT_FIRST_SAMPLE] = &table_first_sample,
+	[PUT_LATER_SAMPLE] = &table_later_sample,
+	[PUT_SAMPLE_SUM] = &table_sample_sum,
 	[PUT_HEAP] = &table_heap,
 	[PUT_HEAP_SITE] = &table_heap_site,
 	[PUT_HEAP_SIZE] = &table_heap_size,
@@ -76,6 +79,10 @@ struct writer {
 	bool in_transaction;
 	bool holds_signal;
 	struct error failure; /* code 0: none */
+	/* Each microsecond of it has a later sample: where the last one was that had to be moved. */
+	struct {
+		int64_t start_us, end_us;
+	} taken;
 };
 
 static void fail(struct writer *writer)
@@ -117,13 +124,19 @@ static void run_statement(struct writer *writer, sqlite3_stmt *statement)
 	sqlite3_reset(statement);
 }
 
+/* Another row of the same key is replaced; but a sample of the same time is another one. */
+static const char *if_there(enum statement which)
+{
+	return which == PUT_LATER_SAMPLE ? "IGNORE" : "REPLACE";
+}
+
 /* INSERT OR REPLACE INTO table(a, b, ...) VALUES(?, ?, ...) */
 static sqlite3_stmt *prepare_put(struct writer *writer, enum statement which)
 {
 	const struct table *table = tables[which];
 	sqlite3_str *sql = sqlite3_str_new(writer->db);
 
-	sqlite3_str_appendf(sql, "INSERT OR REPLACE INTO \"%w\"(", table->name);
+	sqlite3_str_appendf(sql, "INSERT OR %s INTO \"%w\"(", if_there(which), table->name);
 	for (size_t i = 0; i < table->nr_columns; i++)
 		sqlite3_str_appendf(sql, "%s%s", i ? ", " : "", table->columns[i].name);
 	sqlite3_str_appendall(sql, ") VALUES(");
@@ -428,14 +441,32 @@ void writer_put_stack(struct writer *writer, const struct profile_stack *stack)
 	put(writer, PUT_STACK, stack);
 }
 
-void writer_put_sample(struct writer *writer, const struct profile_sample *sample)
+void writer_put_first_sample(struct writer *writer, const struct profile_first_sample *sample)
 {
-	put(writer, PUT_SAMPLE, sample);
+	put(writer, PUT_FIRST_SAMPLE, sample);
 }
 
-void writer_put_total(struct writer *writer, const struct profile_total *total)
+void writer_put_later_sample(struct writer *writer, const struct profile_later_sample *sample)
 {
-	put(writer, PUT_TOTAL, total);
+	struct profile_later_sample row = *sample;
+	bool is_taken = row.time_us >= writer->taken.start_us && row.time_us < writer->taken.end_us;
+
+	if (is_taken)
+		row.time_us = writer->taken.end_us;
+	put(writer, PUT_LATER_SAMPLE, &row);
+	while (!writer->failure.code && !sqlite3_changes(writer->db)) {
+		row.time_us++;
+		put(writer, PUT_LATER_SAMPLE, &row);
+	}
+	if (!is_taken && row.time_us > sample->time_us)
+		writer->taken.start_us = sample->time_us;
+	if (row.time_us > sample->time_us)
+		writer->taken.end_us = row.time_us + 1;
+}
+
+void writer_put_sample_sum(struct writer *writer, const struct profile_sample_sum *sum)
+{
+	put(writer, PUT_SAMPLE_SUM, sum);
 }
 
 void writer_put_heap(struct writer *writer, const struct profile_heap *heap)
@@ -445,7 +476,10 @@ void writer_put_heap(struct writer *writer, const struct profile_heap *heap)
 
 void writer_put_heap_site(struct writer *writer, const struct profile_heap_site *site)
 {
-	put(writer, PUT_HEAP_SITE, site);
+	struct profile_heap_site row = *site;
+
+	implied_leave_out(&row);
+	put(writer, PUT_HEAP_SITE, &row);
 }
 
 void writer_put_heap_thread(struct writer *writer, const struct profile_heap_thread *thread)

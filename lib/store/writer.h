@@ -51,8 +51,10 @@ void writer_put_thread(struct writer *writer, const struct profile_thread *threa
 void writer_put_module(struct writer *writer, const struct profile_module *module);
 void writer_put_address(struct writer *writer, const struct profile_address *address);
 void writer_put_stack(struct writer *writer, const struct profile_stack *stack);
-void writer_put_sample(struct writer *writer, const struct profile_sample *sample);
-void writer_put_total(struct writer *writer, const struct profile_total *total);
+void writer_put_first_sample(struct writer *writer, const struct profile_first_sample *sample);
+/* At the next free microsecond if its own is taken. */
+void writer_put_later_sample(struct writer *writer, const struct profile_later_sample *sample);
+void writer_put_sample_sum(struct writer *writer, const struct profile_sample_sum *sum);
 void writer_put_heap(struct writer *writer, const struct profile_heap *heap);
 void writer_put_heap_site(struct writer *writer, const struct profile_heap_site *site);
 void writer_put_heap_thread(struct writer *writer, const struct profile_heap_thread *thread);

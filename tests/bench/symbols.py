@@ -60,7 +60,8 @@ def write_profile(path, library, addresses):
     """Of a recording of /bin/true, with these addresses in place of its own."""
     subprocess.run([cprof_path(), "record", "-q", "--heap=off", "--no-symbols", "-o", path, "/bin/true"], check=True)
     connection = sqlite3.connect(path)
-    for table in ("sample", "total", "heap", "heap_site", "stack", "address", "module", "quality"):
+    for table in ("first_sample", "later_sample", "sample_sum", "heap", "heap_site", "stack", "address", "module",
+                  "quality"):
         connection.execute(f"DELETE FROM {table}")
     connection.execute("INSERT INTO module(id, kind, path, name, open_path, debug) VALUES(0, 'file', ?, ?, ?, "
                        "'not-tried')", (library, os.path.basename(library), library))

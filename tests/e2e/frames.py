@@ -48,8 +48,8 @@ def resolve(runner, record):
 
 def put_addresses(path, file, addresses, kind, name):
     connection = sqlite3.connect(path)
-    for table in ("sample", "total", "heap", "heap_site", "stack", "address", "frame", "function", "file", "module",
-                  "quality"):
+    for table in ("first_sample", "later_sample", "sample_sum", "heap", "heap_site", "stack", "address", "frame",
+                  "function", "file", "module", "quality"):
         connection.execute(f"DELETE FROM {table}")
     connection.execute("INSERT INTO module(id, kind, path, name, open_path, debug) VALUES(0, ?, ?, ?, ?, 'not-tried')",
                        (kind, file, name, file))
@@ -57,6 +57,7 @@ def put_addresses(path, file, addresses, kind, name):
     connection.executemany("INSERT INTO address(id, kind, module, value) VALUES(?, 0, 0, ?)", enumerate(signed))
     connection.executemany("INSERT INTO stack(id, parent, address) VALUES(?, NULL, ?)",
                            ((i, i) for i in range(len(addresses))))
-    connection.executemany("INSERT INTO total VALUES(?, 0, 0, 1, 1, 1)", ((i,) for i in range(len(addresses))))
+    connection.executemany("INSERT INTO first_sample(id, time_us, thread, stack, event, weight) VALUES(?, 0, 0, ?, 0, 1)",
+                           ((i, i) for i in range(len(addresses))))
     connection.commit()
     connection.close()

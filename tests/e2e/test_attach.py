@@ -21,8 +21,8 @@ def attach(runner, cprof, *pids, output="cprof.data"):
 
 
 def milliseconds_by_thread(profile):
-    return dict(profile.sql("""SELECT thread.name || '/' || process.pid, sum(weight) / 1e6 FROM total
-                               JOIN thread ON thread.id = total.thread JOIN process ON process.id = thread.process
+    return dict(profile.sql("""SELECT thread.name || '/' || process.pid, sum(weight) / 1e6 FROM v_total
+                               JOIN thread ON thread.id = v_total.thread JOIN process ON process.id = thread.process
                                WHERE event = 0 GROUP BY 1"""))
 
 
@@ -113,7 +113,7 @@ def test_threads_that_start_meanwhile_count_once(runner, program, programs, need
         assert result.returncode == 0, result.stderr
         profile = Profile(runner, runner.folder / f"{attempt}.data", result)
         (counted,) = profile.sql("SELECT value / 1e9 FROM event WHERE name = 'task-clock'")[0]
-        (sampled,) = profile.sql("SELECT sum(weight) / 1e9 FROM total WHERE event = 0")[0]
+        (sampled,) = profile.sql("SELECT sum(weight) / 1e9 FROM v_total WHERE event = 0")[0]
         # The kernel leaves interrupts out of what it says, and counts in ticks of 10 ms.
         assert 0 < counted <= most * 1.15 + 0.02
         # A thread gets its first sample a whole period after its start: these live for three.

@@ -125,7 +125,7 @@ def named_stacks(profile):
                              "WHERE depth = 0"))
     nodes = {id: (parent, address) for id, parent, address in profile.sql("SELECT id, parent, address FROM stack")}
     kinds = dict(profile.sql("SELECT id, kind FROM address"))
-    for stack, samples in profile.sql("SELECT stack, sum(samples) FROM total GROUP BY stack"):
+    for stack, samples in profile.sql("SELECT stack, sum(samples) FROM v_total GROUP BY stack"):
         path = []
         while stack is not None:
             stack, address = nodes[stack]

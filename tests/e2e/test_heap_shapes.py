@@ -68,6 +68,30 @@ def test_sizes_of_the_heap_are_the_sums_of_its_sites(shapes):
         assert row["most_bytes"] == 16 or 2 * row["bytes"] > row["most_bytes"] * row["blocks"]
 
 
+def test_the_view_has_the_histograms_that_the_file_leaves_out(shapes):
+    """Those of sites with all blocks in one class, which the sums of the site say."""
+    profile, _ = shapes(6)
+    rows = profile.sql("SELECT stored.sizes, stored.lifetimes, shown.sizes, shown.lifetimes,"
+                       " shown.allocations + shown.reallocations, shown.allocated_bytes,"
+                       " shown.lifetime_blocks, shown.lifetime_us"
+                       " FROM heap_site AS stored JOIN v_heap_site AS shown USING (process, stack, allocator)")
+
+    for i in 0, 1:
+        assert {row[i] is None for row in rows} == {True, False}
+    for stored_sizes, stored_lifetimes, sizes, lifetimes, blocks, size, freed, lifetime_us in rows:
+        sizes, lifetimes = json.loads(sizes), json.loads(lifetimes)
+        assert sum(nr for _, nr in sizes) == blocks
+        assert sum(nr for _, nr in lifetimes) == freed
+        if stored_sizes is None:
+            (most, _), = sizes
+            assert most == 16 or most / 2 < size / blocks <= most
+        if stored_lifetimes is None and freed:
+            (below, _), = lifetimes
+            assert below == 1 or (below or 1e9) / 10 <= lifetime_us / freed < (below or 1e99)
+    by_report = profile.report("heap")["heap"]
+    assert add_up(dict(json.loads(row[2])) for row in rows) == histogram(by_report["sizes"], "most_bytes")
+
+
 def test_slack_is_what_malloc_usable_size_says_but_for_what_was_left_over(shapes):
     """A free block that is 16 bytes too large is given as a whole; and of a heap's large blocks, those
     where a mapped one would begin are taken for such, in whole pages: the program counts them."""

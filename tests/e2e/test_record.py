@@ -57,10 +57,10 @@ def test_a_hundred_frames_are_complete_to_main(record, programs):
     profile = record(programs / "deep", 100, 400, options=CPU_ONLY)
     stacks = profile.sql("""
         WITH RECURSIVE up(leaf, stack, frames) AS (
-            SELECT stack, stack, 1 FROM total WHERE event = 0
+            SELECT stack, stack, 1 FROM v_total WHERE event = 0
             UNION ALL SELECT leaf, parent, frames + 1 FROM up JOIN stack ON stack.id = up.stack
             WHERE parent IS NOT NULL)
-        SELECT max(frames), samples FROM up JOIN total ON total.stack = leaf GROUP BY leaf""")
+        SELECT max(frames), samples FROM up JOIN v_total ON v_total.stack = leaf GROUP BY leaf""")
     # _start, libc's two, main, the hundred, bottom()
     deep = sum(samples for frames, samples in stacks if frames >= 105)
     assert deep > 0.9 * sum(samples for _, samples in stacks)
@@ -72,13 +72,13 @@ def test_a_hundred_frames_are_complete_to_main(record, programs):
 def test_an_event_is_charged_to_the_function_that_had_it(record, programs):
     profile = record(programs / "alternate", options=CPU_ONLY + ["-e", "cpu-clock,page-faults"])
     rows = profile.sql("""
-        SELECT function.name, sum(weight) FROM total
-        JOIN stack ON stack.id = total.stack
+        SELECT function.name, sum(weight) FROM v_total
+        JOIN stack ON stack.id = v_total.stack
         JOIN frame ON frame.address = stack.address AND frame.depth = 0
         JOIN function ON function.id = frame.function
-        WHERE total.event = 1 GROUP BY 1""")
+        WHERE v_total.event = 1 GROUP BY 1""")
     faults = dict(rows)
-    (total,) = profile.sql("SELECT sum(weight) FROM total WHERE event = 1")[0]
+    (total,) = profile.sql("SELECT sum(weight) FROM v_total WHERE event = 1")[0]
     assert faults["touches_a_page"] >= 0.95 * total
     # ... although the other one has about as much of the time.
     functions = functions_of(profile.report())
@@ -91,14 +91,14 @@ def test_an_event_is_charged_to_the_function_that_had_it(record, programs):
 
 def test_a_fixed_period_counts_every_event(record, programs):
     profile = record(programs / "pages", 3000, options=CPU_ONLY + ["-e", "page-faults", "-c", 1, "-g", "none"])
-    samples, weight = profile.sql("SELECT count(*), sum(weight) FROM sample")[0]
+    samples, weight = profile.sql("SELECT count(*), sum(weight) FROM v_sample")[0]
     assert 3000 <= samples <= 3300 and weight == samples
 
 
 def test_threads_have_their_names_and_shares(record, programs):
     profile = record(programs / "threads", 300, options=CPU_ONLY)
-    weight = dict(profile.sql("""SELECT name, sum(weight) FROM total
-                                 JOIN thread ON thread.id = total.thread GROUP BY name"""))
+    weight = dict(profile.sql("""SELECT name, sum(weight) FROM v_total
+                                 JOIN thread ON thread.id = v_total.thread GROUP BY name"""))
     assert 0.4 <= weight["one"] / weight["two"] <= 0.6
 
 
@@ -213,7 +213,7 @@ def test_kernel_time_counts_for_root(record, need):
     need.root()
     profile = record("dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=4000", options=CPU_ONLY)
     weight = dict(profile.sql("""
-        SELECT module.kind, sum(weight) FROM total JOIN stack ON stack.id = total.stack
+        SELECT module.kind, sum(weight) FROM v_total JOIN stack ON stack.id = v_total.stack
         JOIN address ON address.id = stack.address JOIN module ON module.id = address.module
         WHERE event = 0 GROUP BY 1"""))
     assert weight["kernel"] > 0.5 * sum(weight.values())
@@ -416,7 +416,7 @@ def test_both_signals_of_timeout_are_one(runner, cprof):
 
 def samples_so_far(runner):
     try:
-        return sql(runner, "SELECT count(*) FROM sample")[0][0]
+        return sql(runner, "SELECT count(*) FROM v_sample")[0][0]
     except sqlite3.Error:
         return 0
 

@@ -93,10 +93,10 @@ def test_a_delay_leaves_out_the_start(runner, cprof, programs, need):
     profile = Profile(runner, runner.folder / "cprof.data", process)
     functions = totals(profile)
     assert "in_the_child" in functions
-    first = profile.sql("SELECT min(time_us) FROM sample")[0][0]
+    first = profile.sql("SELECT min(time_us) FROM v_sample")[0][0]
     assert first >= 1000000
     counted = {row[0]: row[1] for row in profile.sql("SELECT name, value FROM event WHERE value > 0")}
-    sampled = profile.sql("SELECT sum(weight) FROM total WHERE event = 0")[0][0]
+    sampled = profile.sql("SELECT sum(weight) FROM v_total WHERE event = 0")[0][0]
     assert sampled == pytest.approx(counted["task-clock"], rel=0.2) or "cycles" in counted
     # The heap is whole.
     assert profile.report()["heap"]["tracked"] is True
@@ -132,7 +132,7 @@ def test_a_count_is_the_distance_of_samples(record, programs, need):
     profile = record(programs / "burn", 300, options=CPU_ONLY + ["-e", "cpu-clock", "-c", 2000000], status=3)
     assert event(profile) == ("cpu-clock", None, 2000000)
     assert 110 <= profile.report()["cpu"]["samples"] <= 165
-    assert profile.sql("SELECT DISTINCT weight FROM sample WHERE event = 0") == [(2000000,)]
+    assert profile.sql("SELECT DISTINCT weight FROM v_sample WHERE event = 0") == [(2000000,)]
 
 
 def test_a_frequency_is_met(record, programs, need):
@@ -162,7 +162,7 @@ def test_a_clock_leaves_the_program_time(record, programs, need, options, words)
 
 def kinds_of_modules(record, event):
     profile = record("dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=1500", options=CPU_ONLY + ["-e", event])
-    return profile.sql("""SELECT DISTINCT module.kind FROM total JOIN stack ON stack.id = total.stack
+    return profile.sql("""SELECT DISTINCT module.kind FROM v_total JOIN stack ON stack.id = v_total.stack
                           JOIN address ON address.id = stack.address JOIN module ON module.id = address.module""")
 
 

@@ -348,7 +348,7 @@ def test_the_functions_are_those_of_a_count_over_all_samples(run, profile):
     if not cpu["event"]:
         pytest.skip(f"no CPU samples: {cpu['reason']}")
     raw, own, total, everything, samples = Raw(profile), {}, {}, 0, 0
-    for stack, weight in raw.rows("SELECT stack, weight FROM sample WHERE event = 0"):
+    for stack, weight in raw.rows("SELECT stack, weight FROM v_sample WHERE event = 0"):
         if raw.is_overhead(stack):
             continue
         samples += 1

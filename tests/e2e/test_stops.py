@@ -98,8 +98,8 @@ def test_stacks_are_whole(record_stops, programs):
         WITH RECURSIVE up(leaf, parent, depth) AS (
           SELECT id, parent, 1 FROM stack
           UNION ALL SELECT leaf, stack.parent, depth + 1 FROM up JOIN stack ON stack.id = up.parent)
-        SELECT depths.depth, sum(samples) FROM total
-          JOIN (SELECT leaf, max(depth) AS depth FROM up GROUP BY leaf) AS depths ON depths.leaf = total.stack
+        SELECT depths.depth, sum(samples) FROM v_total
+          JOIN (SELECT leaf, max(depth) AS depth FROM up GROUP BY leaf) AS depths ON depths.leaf = v_total.stack
           GROUP BY 1'''))
     deep = sum(samples for depth, samples in depths.items() if depth > 100)
     assert deep > 0.9 * cpu["samples"], depths
@@ -108,8 +108,8 @@ def test_stacks_are_whole(record_stops, programs):
 
 def test_threads_have_the_time_that_they_used(record_stops, programs):
     profile = record_stops(programs / "threads", 500)
-    used = dict(profile.sql("""SELECT thread.name, sum(weight) / 1e6 FROM total
-                               JOIN thread ON thread.id = total.thread GROUP BY 1"""))
+    used = dict(profile.sql("""SELECT thread.name, sum(weight) / 1e6 FROM v_total
+                               JOIN thread ON thread.id = v_total.thread GROUP BY 1"""))
     assert used["one"] == pytest.approx(500, rel=0.3)
     assert used["two"] == pytest.approx(1000, rel=0.3)
 
@@ -146,7 +146,7 @@ database.execute(query).fetchall()
 """)
     samples = profile.report()["cpu"]["samples"]
     assert profile.report()["cpu"]["truncated_stacks"] <= 0.1 * samples
-    loaded, = profile.sql("""SELECT sum(samples) FROM total JOIN stack ON stack.id = total.stack
+    loaded, = profile.sql("""SELECT sum(samples) FROM v_total JOIN stack ON stack.id = v_total.stack
                              JOIN address ON address.id = stack.address JOIN module ON module.id = address.module
                              WHERE module.name LIKE 'libsqlite3%'""")
     assert loaded[0] > 0.3 * samples

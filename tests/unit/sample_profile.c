@@ -111,16 +111,40 @@ const struct profile_stack sample_stacks[] = {
 	{ 0, PROFILE_NONE, 2 }, { 1, 0, 0 }, { 2, 1, 1 }, { 3, 1, 4 }, { 4, 3, 1 },
 };
 
+const struct profile_first_sample sample_first_samples[] = {
+	{ 0, { 500, 0, 1, 0, 1003009 } },
+	{ 1, { 400, 1, 2, 1, 1 } },
+	{ 2, { -3, 0, 4, 0, UINT64_C(0x8000000000000001) } },
+};
+
+/* The last two are put where there is room. */
+const struct profile_later_sample sample_later_samples[] = {
+	{ 700, 0, PROFILE_UNKNOWN },
+	{ 450, 1, UINT64_C(0x8000000000000000) },
+	{ 700, 1, 0 },
+	{ 700, 0, 7 },
+};
+
+const struct profile_sample_sum sample_sample_sums[] = {
+	{ 0, 3, 2006025, 2.0e12 },
+	{ 1, UINT64_MAX, 0, 0 },
+};
+
+/* What they are together. */
 const struct profile_sample sample_samples[] = {
-	{ 500, 0, 1, 0, 1003009 },
-	{ 400, 1, 2, 1, 1 },
 	{ -3, 0, 4, 0, UINT64_C(0x8000000000000001) },
+	{ 400, 1, 2, 1, 1 },
+	{ 450, 1, 2, 1, UINT64_C(0x8000000000000000) },
+	{ 500, 0, 1, 0, 1003009 },
+	{ 700, 0, 1, 0, 1003009 },
+	{ 701, 1, 2, 1, 0 },
+	{ 702, 0, 1, 0, 7 },
 };
 
 const struct profile_total sample_totals[] = {
-	{ 1, 0, 0, 17, 1003009, 1.0e12 },
-	{ 1, 1, 0, 1, 1, 1 },
-	{ 2, 0, 1, UINT64_MAX, 0, 0 },
+	{ 1, 0, 0, 3, 2006025, 2.0e12 },
+	{ 2, 1, 1, UINT64_MAX, 0, 0 },
+	{ 4, 0, 0, 1, UINT64_C(0x8000000000000001), 0x1p126 },
 };
 
 const struct profile_heap sample_heaps[] = {
@@ -237,8 +261,9 @@ void sample_profile_put(struct writer *writer)
 	PUT_ALL(module, sample_modules);
 	PUT_ALL(address, sample_addresses);
 	PUT_ALL(stack, sample_stacks);
-	PUT_ALL(sample, sample_samples);
-	PUT_ALL(total, sample_totals);
+	PUT_ALL(first_sample, sample_first_samples);
+	PUT_ALL(later_sample, sample_later_samples);
+	PUT_ALL(sample_sum, sample_sample_sums);
 	PUT_ALL(heap, sample_heaps);
 	PUT_ALL(heap_site, sample_heap_sites);
 	PUT_ALL(heap_size, sample_heap_sizes);

@@ -15,8 +15,9 @@ struct kept {
 	VEC(struct profile_process) processes;
 	VEC(struct profile_thread) threads;
 	VEC(struct profile_event) events;
-	VEC(struct profile_sample) samples;
-	VEC(struct profile_total) totals;
+	VEC(struct profile_first_sample) first_samples;
+	VEC(struct profile_later_sample) later_samples;
+	VEC(struct profile_sample_sum) sample_sums;
 	VEC(struct profile_heap) heaps;
 	VEC(struct profile_heap_site) heap_sites;
 	VEC(struct profile_heap_size) heap_sizes;
@@ -42,8 +43,9 @@ KEEP(stack, stacks)
 KEEP(process, processes)
 KEEP(thread, threads)
 KEEP(event, events)
-KEEP(sample, samples)
-KEEP(total, totals)
+KEEP(first_sample, first_samples)
+KEEP(later_sample, later_samples)
+KEEP(sample_sum, sample_sums)
 KEEP(heap, heaps)
 KEEP(heap_site, heap_sites)
 KEEP(heap_size, heap_sizes)
@@ -67,8 +69,9 @@ static const struct aggregate_sink sink = {
 	.process = keep_process,
 	.thread = keep_thread,
 	.event = keep_event,
-	.sample = keep_sample,
-	.total = keep_total,
+	.first_sample = keep_first_sample,
+	.later_sample = keep_later_sample,
+	.sample_sum = keep_sample_sum,
 	.heap = keep_heap,
 	.heap_site = keep_heap_site,
 	.heap_size = keep_heap_size,
@@ -89,8 +92,9 @@ static void kept_release(struct kept *kept)
 	vec_free(&kept->processes);
 	vec_free(&kept->threads);
 	vec_free(&kept->events);
-	vec_free(&kept->samples);
-	vec_free(&kept->totals);
+	vec_free(&kept->first_samples);
+	vec_free(&kept->later_samples);
+	vec_free(&kept->sample_sums);
 	vec_free(&kept->heaps);
 	vec_free(&kept->heap_sites);
 	vec_free(&kept->heap_sizes);
@@ -269,8 +273,9 @@ NOTE(stack, 's')
 NOTE(process, 'p')
 NOTE(thread, 't')
 NOTE(event, 'e')
-NOTE(sample, 'S')
-NOTE(total, 'T')
+NOTE(first_sample, 'S')
+NOTE(later_sample, 'L')
+NOTE(sample_sum, 'T')
 NOTE(heap, 'h')
 NOTE(heap_site, 'H')
 NOTE(heap_size, 'z')
@@ -287,8 +292,9 @@ static const struct aggregate_sink noting = {
 	.process = note_process,
 	.thread = note_thread,
 	.event = note_event,
-	.sample = note_sample,
-	.total = note_total,
+	.first_sample = note_first_sample,
+	.later_sample = note_later_sample,
+	.sample_sum = note_sample_sum,
 	.heap = note_heap,
 	.heap_site = note_heap_site,
 	.heap_size = note_heap_size,
@@ -319,6 +325,7 @@ Test(aggregate, passes_on_what_is_referred_to_first)
 	aggregate_heap_site(aggregate, &(struct profile_heap_site){ 0 });
 	aggregate_heap(aggregate, &(struct profile_heap){ 0 });
 	aggregate_sample(aggregate, &(struct profile_sample){ 0 });
+	aggregate_sample(aggregate, &(struct profile_sample){ 0 });
 	aggregate_event(aggregate, &(struct profile_event){ 0 });
 	aggregate_thread(aggregate, &(struct profile_thread){ .id = PROFILE_NONE });
 	add_process(aggregate);
@@ -327,7 +334,7 @@ Test(aggregate, passes_on_what_is_referred_to_first)
 			aggregate_address(aggregate, PROFILE_ADDRESS_CODE, 0, 1));
 	aggregate_flush(aggregate, &noting, order);
 
-	cr_assert_str_eq(order, "maseptSThHzdolMq");
+	cr_assert_str_eq(order, "maseptSLThHzdolMq");
 	aggregate_free(aggregate);
 }
 
@@ -365,21 +372,29 @@ Test(aggregate, sums_samples_of_a_stack_a_thread_and_an_event)
 
 	struct kept kept = flush(aggregate);
 
-	cr_assert_eq(kept.samples.nr, 4);
-	cr_assert_eq(kept.totals.nr, 3);
-	cr_assert_eq(kept.totals.at[0].samples, 2);
-	cr_assert_eq(kept.totals.at[0].weight, 30);
-	cr_assert_eq(kept.totals.at[0].weight_squared, 500);
-	cr_assert_eq(kept.totals.at[1].event, 1);
-	cr_assert_eq(kept.totals.at[2].thread, 1);
+	cr_assert_eq(kept.first_samples.nr, 3);
+	cr_assert_eq(kept.first_samples.at[0].sample.time_us, 1);
+	cr_assert_eq(kept.first_samples.at[1].sample.event, 1);
+	cr_assert_eq(kept.first_samples.at[2].sample.thread, 1);
+	cr_assert_eq(kept.later_samples.nr, 1);
+	cr_assert_eq(kept.later_samples.at[0].first, 0);
+	cr_assert_eq(kept.later_samples.at[0].weight, 20);
+	cr_assert_eq(kept.sample_sums.nr, 1);
+	cr_assert_eq(kept.sample_sums.at[0].first, 0);
+	cr_assert_eq(kept.sample_sums.at[0].samples, 2);
+	cr_assert_eq(kept.sample_sums.at[0].weight, 30);
+	cr_assert_eq(kept.sample_sums.at[0].weight_squared, 500);
 	kept_release(&kept);
 
-	aggregate_sample(aggregate, &(struct profile_sample){ 5, 1, 7, 0, 1 });
+	aggregate_sample(aggregate, &(struct profile_sample){ 5, 1, 7, 0, 80 });
 	kept = flush(aggregate);
-	cr_assert_eq(kept.samples.nr, 1);
-	cr_assert_eq(kept.totals.nr, 1);
-	cr_assert_eq(kept.totals.at[0].samples, 2);
-	cr_assert_eq(kept.totals.at[0].weight, 81);
+	cr_assert_eq(kept.first_samples.nr, 0);
+	cr_assert_eq(kept.later_samples.nr, 1);
+	cr_assert_eq(kept.later_samples.at[0].first, 2);
+	cr_assert_eq(kept.later_samples.at[0].weight, PROFILE_UNKNOWN, "it is that of the first");
+	cr_assert_eq(kept.sample_sums.nr, 1);
+	cr_assert_eq(kept.sample_sums.at[0].samples, 2);
+	cr_assert_eq(kept.sample_sums.at[0].weight, 160);
 	kept_release(&kept);
 	aggregate_free(aggregate);
 }
@@ -609,19 +624,21 @@ static void *account_on(void *context)
 static void assert_complete(const struct kept *all)
 {
 	vec_each(&all->stacks, stack) cr_assert_lt(stack->address, all->addresses.nr);
-	vec_each(&all->samples, sample) cr_assert_lt(sample->stack, all->stacks.nr);
+	vec_each(&all->first_samples, first) cr_assert_lt(first->sample.stack, all->stacks.nr);
+	vec_each(&all->later_samples, later) cr_assert_lt(later->first, all->first_samples.nr);
+	vec_each(&all->sample_sums, sum) cr_assert_lt(sum->first, all->first_samples.nr);
 	vec_each(&all->heap_sites, site) cr_assert_lt(site->stack, all->stacks.nr);
 }
 
-/* Of several rows for the same stack the last one counts. */
-static uint64_t sum_of_totals(const struct kept *all)
+/* Of several sums of the same samples the last one counts. */
+static uint64_t nr_summed(const struct kept *all)
 {
-	uint64_t of_stack[1000] = { 0 }, sum = 0;
+	uint64_t of_first[1000] = { 0 }, nr = 0;
 
-	vec_each(&all->totals, total) of_stack[total->stack] = total->samples;
+	vec_each(&all->sample_sums, sum) of_first[sum->first] = sum->samples;
 	for (int i = 0; i < 1000; i++)
-		sum += of_stack[i];
-	return sum;
+		nr += of_first[i];
+	return nr;
 }
 
 Test(aggregate, loses_nothing_between_two_threads_and_a_flusher)
@@ -643,8 +660,9 @@ Test(aggregate, loses_nothing_between_two_threads_and_a_flusher)
 
 	cr_assert_eq(all.modules.nr, 1);
 	cr_assert_eq(all.addresses.nr, 100);
-	cr_assert_eq(all.samples.nr, NR_EACH);
-	cr_assert_eq(sum_of_totals(&all), NR_EACH);
+	cr_assert_eq(all.first_samples.nr, 100);
+	cr_assert_eq(all.later_samples.nr, NR_EACH - 100);
+	cr_assert_eq(nr_summed(&all), NR_EACH);
 	cr_assert_eq(vec_last(&all.quality)->count, NR_EACH);
 	kept_release(&all);
 	aggregate_free(aggregate);

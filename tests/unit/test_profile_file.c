@@ -207,8 +207,7 @@ Test(profile_file, gives_samples_in_the_order_of_time)
 	cr_assert_eq(profile_each_sample(profile, collect, &next, &err), 0, "%s", err.message);
 	cr_assert_eq(next - read, ARRAY_SIZE(sample_samples));
 	for (size_t i = 0; i < ARRAY_SIZE(sample_samples); i++) {
-		const struct profile_sample *expected =
-			&sample_samples[ARRAY_SIZE(sample_samples) - 1 - i];
+		const struct profile_sample *expected = &sample_samples[i];
 
 		cr_equal(&read[i], expected, time_us);
 		cr_equal(&read[i], expected, thread);
@@ -224,6 +223,51 @@ static int stop_at_once(void *context, const struct profile_sample *sample)
 	(void)sample;
 	++*(int *)context;
 	return 42;
+}
+
+enum {
+	NR_SAME = 20,
+	NR_WITHIN = 5,
+	NR_BEFORE = 15,
+	NR_LATER = NR_SAME + NR_WITHIN + NR_BEFORE,
+	SAME_US = 100000, /* behind all others */
+};
+
+static void put_later(struct writer *writer, int nr, int64_t time_us)
+{
+	while (nr--)
+		writer_put_later_sample(
+			writer, &(struct profile_later_sample){ time_us, 0, PROFILE_UNKNOWN });
+}
+
+static int note_later(void *context, const struct profile_sample *sample)
+{
+	int *nr_at = context;
+
+	if (sample->time_us >= SAME_US - 10)
+		nr_at[sample->time_us - (SAME_US - 10)]++;
+	return 0;
+}
+
+Test(profile_file, puts_samples_of_one_microsecond_at_the_next_free_ones)
+{
+	struct writer *writer = sample_profile_writer("p");
+	struct error err = ERROR_INIT;
+	int nr_at[NR_LATER + 1] = { 0 };
+
+	writer_begin(writer);
+	sample_profile_put(writer);
+	put_later(writer, NR_SAME, SAME_US);
+	put_later(writer, NR_WITHIN, SAME_US + 3);
+	put_later(writer, NR_BEFORE, SAME_US - 10); /* goes on behind both */
+	sample_profile_commit(writer);
+	writer_close(writer);
+
+	struct profile *profile = read_profile("p");
+	cr_assert_eq(profile_each_sample(profile, note_later, nr_at, &err), 0, "%s", err.message);
+	for (int i = 0; i <= NR_LATER; i++)
+		cr_expect_eq(nr_at[i], i < NR_LATER, "%d samples at %d", nr_at[i], i);
+	profile_free(profile);
 }
 
 Test(profile_file, stops_giving_samples_when_told)

@@ -189,8 +189,11 @@ Test(profile_hostile, ids_that_lead_nowhere_are_refused)
 			      "frame 2: address refers");
 	assert_change_refused("UPDATE frame SET file = 2", "frame 0: file refers");
 	assert_change_refused("UPDATE function SET file = -1", "function 0: file refers");
-	assert_change_refused("UPDATE total SET stack = stack + 4", "total 0: stack refers");
-	assert_change_refused("UPDATE total SET event = 2", "total 0: event refers");
+	assert_change_refused("UPDATE first_sample SET stack = stack + 4",
+			      "first_sample 0: stack refers");
+	assert_change_refused("UPDATE first_sample SET event = 2", "first_sample 0: event refers");
+	assert_change_refused("UPDATE sample_sum SET first = 3 WHERE first = 1",
+			      "sample_sum 1: first refers");
 	assert_change_refused("UPDATE heap SET process = 5 WHERE process = 1", "heap 1: process");
 	assert_change_refused("UPDATE heap SET process = -2 WHERE process = 1", "heap 0: process");
 	assert_change_refused("UPDATE heap_site SET stack = 5", "heap_site 0: stack refers");
@@ -202,6 +205,8 @@ Test(profile_hostile, ids_that_lead_nowhere_are_refused)
 Test(profile_hostile, gaps_are_refused)
 {
 	assert_change_refused("DELETE FROM stack WHERE id = 2", "stack 2: id is not dense");
+	assert_change_refused("DELETE FROM first_sample WHERE id = 1",
+			      "first_sample 1: id is not dense");
 	assert_change_refused("UPDATE frame SET depth = depth + 5", "frame 0: depth is not dense");
 	assert_change_refused("DELETE FROM process_argument WHERE position = 1",
 			      "process_argument 1");
@@ -239,10 +244,11 @@ Test(profile_hostile, samples_are_checked_as_they_are_read)
 	struct error err = ERROR_INIT;
 	struct profile *profile;
 
-	change("UPDATE sample SET stack = 5");
+	change("UPDATE later_sample SET first = 3");
 	cr_assert_eq(profile_open(&profile, "p", &err), 0, "%s", err.message);
 	cr_assert_eq(profile_each_sample(profile, NULL, NULL, &err), ERR_FORMAT);
-	cr_assert(strstr(err.message, "sample 0: stack refers to nothing"), "%s", err.message);
+	cr_assert(strstr(err.message, "later_sample 0: first refers to nothing"), "%s",
+		  err.message);
 	profile_free(profile);
 }
 

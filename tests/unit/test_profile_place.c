@@ -257,6 +257,44 @@ Test(profile_place, can_be_read_between_two_commits)
 	profile_free(profile);
 }
 
+static int count_sample(void *context, const struct profile_sample *sample)
+{
+	(void)sample;
+	++*(size_t *)context;
+	return 0;
+}
+
+/* A stack that took long to complete is told late. */
+static void commit_late_samples(struct writer *writer)
+{
+	const struct profile_first_sample first = { 3, { 600, 1, 1, 0, 1 } };
+	const struct profile_later_sample later = { 610, 3, PROFILE_UNKNOWN };
+
+	writer_begin(writer);
+	writer_put_first_sample(writer, &first);
+	writer_put_later_sample(writer, &later);
+	sample_profile_commit(writer);
+}
+
+Test(profile_place, gives_no_samples_that_came_after_it_was_opened)
+{
+	struct error err = ERROR_INIT;
+	struct writer *writer = sample_profile_writer("p");
+	struct profile *profile;
+	size_t nr = 0;
+
+	writer_begin(writer);
+	sample_profile_put(writer);
+	sample_profile_commit(writer);
+	cr_assert_eq(profile_open(&profile, "p", &err), 0, "%s", err.message);
+	commit_late_samples(writer);
+
+	cr_assert_eq(profile_each_sample(profile, count_sample, &nr, &err), 0, "%s", err.message);
+	cr_expect_eq(nr, 7);
+	writer_close(writer);
+	profile_free(profile);
+}
+
 /* A process that writes a profile until told, then is killed. */
 static pid_t start_writer(void (*work)(struct writer *writer, int ready), const char *path)
 {

@@ -62,12 +62,14 @@ static void put(struct writer *writer, uint32_t id, const struct place_in *place
 	};
 	struct profile_address address = { .id = id, .module = id, .value = place->address };
 	struct profile_stack stack = { .id = id, .parent = PROFILE_NONE, .address = id };
-	struct profile_total total = { .stack = id, .samples = 10, .weight = 10 };
+	struct profile_first_sample sample = { id, { .stack = id, .weight = 1 } };
+	struct profile_sample_sum sum = { id, 10, 10, 10 };
 
 	writer_put_module(writer, &module);
 	writer_put_address(writer, &address);
 	writer_put_stack(writer, &stack);
-	writer_put_total(writer, &total);
+	writer_put_first_sample(writer, &sample);
+	writer_put_sample_sum(writer, &sum);
 }
 
 /* A profile with one sampled address in each of some modules; its path, for unlink and free(). */

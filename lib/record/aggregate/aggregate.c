@@ -13,11 +13,7 @@
 #include "record/aggregate/maps.h"
 #include "record/aggregate/places.h"
 #include "record/aggregate/rows.h"
-
-struct samples {
-	struct profile_sample *at;
-	size_t nr, room;
-};
+#include "record/aggregate/sampled.h"
 
 /* Rows of a course of time, or that all so far of this process are to be forgotten. */
 struct slices {
@@ -42,10 +38,9 @@ struct aggregate {
 	struct arena arena; /* argument lists */
 
 	struct places places;
-	struct samples samples;			    /* not passed on yet */
-	struct slices slices;			    /* the same */
+	struct sampled sampled;
+	struct slices slices;			    /* not passed on yet */
 	struct memory memory;			    /* the same */
-	struct maps totals_of;			    /* by event: stack, thread -> row of totals */
 	struct map heap_of;			    /* process -> row of heaps */
 	struct map sites_of[PROFILE_NR_ALLOCATORS]; /* process, stack -> row of heap_sites */
 	struct map heap_sizes_of;     /* process, most_bytes's log2 -> row of heap_sizes */
@@ -54,7 +49,7 @@ struct aggregate {
 	struct intern quality_keys;   /* numbered like quality */
 
 	/* A row of heap_sites owns its histograms, until they are passed on. */
-	struct rows events, processes, threads, totals, heaps, heap_sites, heap_sizes, heap_threads,
+	struct rows events, processes, threads, heaps, heap_sites, heap_sizes, heap_threads,
 		heap_handoffs, quality;
 };
 
@@ -64,10 +59,10 @@ struct aggregate *aggregate_new(void)
 
 	pthread_mutex_init(&aggregate->lock, NULL);
 	places_init(&aggregate->places);
+	sampled_init(&aggregate->sampled);
 	aggregate->events = ROWS(struct profile_event);
 	aggregate->processes = ROWS(struct profile_process);
 	aggregate->threads = ROWS(struct profile_thread);
-	aggregate->totals = ROWS(struct profile_total);
 	aggregate->heaps = ROWS(struct profile_heap);
 	aggregate->heap_sites = ROWS(struct profile_heap_site);
 	aggregate->heap_sizes = ROWS(struct profile_heap_size);
@@ -79,7 +74,6 @@ struct aggregate *aggregate_new(void)
 
 static void release_indexes(struct aggregate *aggregate)
 {
-	maps_release(&aggregate->totals_of);
 	map_release(&aggregate->heap_of);
 	for (size_t i = 0; i < ARRAY_SIZE(aggregate->sites_of); i++)
 		map_release(&aggregate->sites_of[i]);
@@ -117,7 +111,6 @@ static void release_rows(struct aggregate *aggregate)
 	rows_release(&aggregate->events);
 	rows_release(&aggregate->processes);
 	rows_release(&aggregate->threads);
-	rows_release(&aggregate->totals);
 	rows_release(&aggregate->heaps);
 	release_sites(&aggregate->heap_sites);
 	rows_release(&aggregate->heap_sizes);
@@ -132,7 +125,7 @@ void aggregate_free(struct aggregate *aggregate)
 		return;
 
 	places_release(&aggregate->places);
-	vec_free(&aggregate->samples);
+	sampled_release(&aggregate->sampled);
 	vec_free(&aggregate->slices);
 	vec_free(&aggregate->memory);
 	release_indexes(aggregate);
@@ -310,30 +303,10 @@ void aggregate_event(struct aggregate *aggregate, const struct profile_event *ev
 	unlock(aggregate);
 }
 
-static void add_to_total(struct aggregate *aggregate, const struct profile_sample *sample)
-{
-	bool added;
-	uint64_t *number = map_add(maps_at(&aggregate->totals_of, sample->event),
-				   map_pair(sample->stack, sample->thread), &added);
-
-	if (added)
-		*number = rows_add(&aggregate->totals,
-				   &(struct profile_total){ .stack = sample->stack,
-							    .thread = sample->thread,
-							    .event = sample->event });
-
-	struct profile_total *total = rows_edit(&aggregate->totals, *number);
-
-	total->samples++;
-	total->weight += sample->weight;
-	total->weight_squared += (double)sample->weight * (double)sample->weight;
-}
-
 void aggregate_sample(struct aggregate *aggregate, const struct profile_sample *sample)
 {
 	lock(aggregate);
-	vec_push(&aggregate->samples, *sample);
-	add_to_total(aggregate, sample);
+	sampled_add(&aggregate->sampled, sample);
 	unlock(aggregate);
 }
 
@@ -448,10 +421,10 @@ void aggregate_quality(struct aggregate *aggregate, enum profile_quality_kind ki
 /* What one flush passes on. */
 struct batch {
 	struct fresh_places places;
-	struct samples samples;
+	struct fresh_samples samples;
 	struct slices slices;
 	struct memory memory;
-	struct rows modules, events, processes, threads, totals, heaps, heap_sites, heap_sizes,
+	struct rows modules, events, processes, threads, sample_sums, heaps, heap_sites, heap_sizes,
 		heap_threads, heap_handoffs, quality;
 };
 
@@ -473,14 +446,14 @@ static struct batch take_batch(struct aggregate *aggregate)
 	lock(aggregate);
 	batch = (struct batch){
 		.places = aggregate->places.fresh,
-		.samples = aggregate->samples,
+		.samples = aggregate->sampled.fresh,
 		.slices = aggregate->slices,
 		.memory = aggregate->memory,
 		.modules = rows_take(&aggregate->places.modules),
 		.events = rows_take(&aggregate->events),
 		.processes = rows_take(&aggregate->processes),
 		.threads = rows_take(&aggregate->threads),
-		.totals = rows_take(&aggregate->totals),
+		.sample_sums = rows_take(&aggregate->sampled.sums),
 		.heaps = rows_take(&aggregate->heaps),
 		.heap_sites = take_sites(&aggregate->heap_sites),
 		.heap_sizes = rows_take(&aggregate->heap_sizes),
@@ -489,7 +462,7 @@ static struct batch take_batch(struct aggregate *aggregate)
 		.quality = rows_take(&aggregate->quality),
 	};
 	aggregate->places.fresh = (struct fresh_places){ 0 };
-	aggregate->samples = (struct samples){ 0 };
+	aggregate->sampled.fresh = (struct fresh_samples){ 0 };
 	aggregate->slices = (struct slices){ 0 };
 	aggregate->memory = (struct memory){ 0 };
 	unlock(aggregate);
@@ -499,14 +472,14 @@ static struct batch take_batch(struct aggregate *aggregate)
 static void release_batch(struct batch *batch)
 {
 	fresh_places_release(&batch->places);
-	vec_free(&batch->samples);
+	fresh_samples_release(&batch->samples);
 	vec_free(&batch->slices);
 	vec_free(&batch->memory);
 	rows_release(&batch->modules);
 	rows_release(&batch->events);
 	rows_release(&batch->processes);
 	rows_release(&batch->threads);
-	rows_release(&batch->totals);
+	rows_release(&batch->sample_sums);
 	rows_release(&batch->heaps);
 	release_sites(&batch->heap_sites);
 	rows_release(&batch->heap_sizes);
@@ -551,8 +524,9 @@ static void flush_memory(const struct memory_change *change, const struct aggreg
 static void flush_figures(const struct batch *batch, const struct aggregate_sink *sink,
 			  void *context)
 {
-	vec_each(&batch->samples, sample) sink->sample(context, sample);
-	pass_on(&batch->totals, sink->total);
+	vec_each(&batch->samples.first, first) sink->first_sample(context, first);
+	vec_each(&batch->samples.later, later) sink->later_sample(context, later);
+	pass_on(&batch->sample_sums, sink->sample_sum);
 	pass_on(&batch->heaps, sink->heap);
 	pass_on(&batch->heap_sites, sink->heap_site);
 	pass_on(&batch->heap_sizes, sink->heap_size);

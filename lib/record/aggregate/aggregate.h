@@ -78,8 +78,9 @@ struct aggregate_sink {
 	void (*process)(void *context, const struct profile_process *process);
 	void (*thread)(void *context, const struct profile_thread *thread);
 	void (*event)(void *context, const struct profile_event *event);
-	void (*sample)(void *context, const struct profile_sample *sample);
-	void (*total)(void *context, const struct profile_total *total);
+	void (*first_sample)(void *context, const struct profile_first_sample *sample);
+	void (*later_sample)(void *context, const struct profile_later_sample *sample);
+	void (*sample_sum)(void *context, const struct profile_sample_sum *sum);
 	void (*heap)(void *context, const struct profile_heap *heap);
 	void (*heap_site)(void *context, const struct profile_heap_site *site);
 	void (*heap_size)(void *context, const struct profile_heap_size *size);

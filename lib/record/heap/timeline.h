@@ -24,8 +24,13 @@
 #include "base/vec.h"
 #include "store/profile.h"
 
-#define TIMELINE_SLICES 1024
-#define TIMELINE_WIDTH_NS UINT64_C(1000000)
+/*
+ * At least half of it after TIMELINE_SLICES * TIMELINE_WIDTH_NS, 10 ms: so the file of a short run is
+ * hardly smaller than that of a long one.  Doubled, the width becomes a millisecond: so slices fit
+ * those of record/moments.h, and both into the rows of a report.
+ */
+#define TIMELINE_SLICES 80
+#define TIMELINE_WIDTH_NS UINT64_C(125000)
 
 struct timeline_now {
 	uint64_t live_bytes;
