@@ -5,7 +5,7 @@
  *	ARCH_PASS_ON("syscall", __NR_seccomp, "before_seccomp", "next_syscall");
  *
  * defines syscall(number, ...): if number is the given one, or next_syscall is NULL still, it calls
- * before_seccomp(number, first argument); then it jumps to *next_syscall with all registers and the
+ * before_seccomp(number, up to five arguments); then it jumps to *next_syscall with all registers and the
  * stack as it got them.  So even a system call after which the stack is another's, or is used
  * twice (clone, vfork), is none of its business.  The three are asm names; the latter two hidden.
  */

@@ -228,9 +228,19 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
 
 /* --- giving up system calls -------------------------------------------------------------------*/
 
+/* Strict leaves nothing of what is needed, not even the CPU's clock. */
+static void give_up(bool all, const struct sock_fprog *filter)
+{
+	if (all)
+		session_off(WIRE_REASON_SECCOMP);
+	else if (filter)
+		session_filter(filter);
+}
+
 /*
- * Ours may be among them, on pain of death.  All arguments are passed on, as libc does, whether
- * there are so many or not.
+ * Ours may be among them, on pain of death.  Who only tries whether it could, with no filter or
+ * with flags that mode "strict" does not know, as libseccomp does, gives up nothing.  All arguments
+ * are passed on, as libc does, whether there are so many or not.
  */
 EXPORT int prctl_hook(int option, unsigned long a, unsigned long b, unsigned long c,
 		      unsigned long d) __asm__("prctl");
@@ -239,7 +249,7 @@ EXPORT int prctl_hook(int option, unsigned long a, unsigned long b, unsigned lon
 {
 	real_find();
 	if (option == PR_SET_SECCOMP && is_ours())
-		session_off(WIRE_REASON_SECCOMP);
+		give_up(a == SECCOMP_MODE_STRICT, (const struct sock_fprog *)b);
 	return real.prctl(option, a, b, c, d);
 }
 
@@ -247,16 +257,17 @@ EXPORT int prctl_hook(int option, unsigned long a, unsigned long b, unsigned lon
  * libseccomp, and who has no library for it, ask by syscall().  That hook must leave no trace: the
  * call may return twice, or on another stack.
  */
-HIDDEN void before_syscall(long number, long operation) __asm__("cprof_before_syscall");
+HIDDEN void before_syscall(long number, unsigned long operation, unsigned long flags,
+			   const void *filter) __asm__("cprof_before_syscall");
 HIDDEN long (*next_syscall)(long number, ...) __asm__("cprof_next_syscall");
 
-void before_syscall(long number, long operation)
+void before_syscall(long number, unsigned long operation, unsigned long flags, const void *filter)
 {
 	real_find();
 	next_syscall = real.syscall;
-	if (number == __NR_seccomp && is_ours() &&
-	    (operation == SECCOMP_SET_MODE_STRICT || operation == SECCOMP_SET_MODE_FILTER))
-		session_off(WIRE_REASON_SECCOMP);
+	if (number == __NR_seccomp && is_ours())
+		give_up(operation == SECCOMP_SET_MODE_STRICT && !flags,
+			operation == SECCOMP_SET_MODE_FILTER ? filter : NULL);
 }
 
 ARCH_PASS_ON("syscall", __NR_seccomp, "cprof_before_syscall", "cprof_next_syscall");

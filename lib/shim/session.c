@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "shim/env.h"
+#include "shim/filter.h"
 #include "shim/guard.h"
 #include "shim/real.h"
 #include "shim/ring.h"
@@ -343,6 +344,28 @@ void session_off(enum wire_reason reason)
 {
 	atomic_store(session_live_word, 0);
 	end_events(reason);
+}
+
+/* All else is for more of something, or can be left out. */
+static bool may_wait_and_wake(void)
+{
+	static const int operations[] = { FUTEX_WAIT, FUTEX_WAKE, FUTEX_WAIT | FUTEX_PRIVATE_FLAG };
+
+	for (unsigned int i = 0; i < sizeof(operations) / sizeof(*operations); i++) {
+		const uint64_t argument[FILTER_ARGUMENTS] = { (uintptr_t)session.control,
+							      (uint64_t)operations[i] };
+
+		if (!filter_allows(__NR_futex, argument))
+			return false;
+	}
+	return true;
+}
+
+void session_filter(const struct sock_fprog *program)
+{
+	trie_reserve(&session.trie);
+	if (!filter_add(program) || !may_wait_and_wake())
+		session_off(WIRE_REASON_SECCOMP);
 }
 
 void session_count_lost(enum wire_reason reason)

@@ -10,8 +10,8 @@
  * A thread's own stack is what lies between sp and its top.  It is tested a page at a time as it
  * gets deeper, and then known.  Any other sp is on a signal stack or a coroutine's: from there
  * upwards each walk tests anew the pages that it comes to, since such stacks come and go.  Testing
- * is to let the kernel read, by a system call that no sandbox refuses; nothing asks how large the
- * stack is, which libc could not tell without allocating.
+ * is to let the kernel read, by one of two system calls that sandboxes let through; nothing asks how
+ * large the stack is, which libc could not tell without allocating.
  */
 #ifndef SHIM_STACK_H
 #define SHIM_STACK_H

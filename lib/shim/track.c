@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "shim/track.h"
 
+#include "shim/filter.h"
 #include "shim/session.h"
 #include "shim/sys.h"
 
@@ -130,9 +131,11 @@ void track_inherit(bool is_free)
 struct track *track_claim(unsigned int level)
 {
 	int32_t tid = sys_gettid();
-	uint32_t i = find_orphan(level, tid);
+	uint32_t i = tid > 0 ? find_orphan(level, tid) : WIRE_RINGS;
 
-	if (i == WIRE_RINGS)
+	if (tid <= 0)
+		session_off(WIRE_REASON_SECCOMP);
+	else if (i == WIRE_RINGS)
 		i = make_ring(tid);
 	if (i == WIRE_RINGS)
 		return NULL;
@@ -142,7 +145,7 @@ struct track *track_claim(unsigned int level)
 	struct wire_slot *slots = slots_of(shared);
 
 	if (!track || !slots) {
-		session_off(WIRE_REASON_NO_MEMORY);
+		session_off(filter_is_on ? WIRE_REASON_SECCOMP : WIRE_REASON_NO_MEMORY);
 		return NULL;
 	}
 	if (!self.stack_top)

@@ -5,6 +5,7 @@
 
 #define FIRST_LOG2 6 /* with its head, half a page: most processes are short */
 #define GROW_LOG2 2
+#define RESERVE_LOG2 16
 
 static struct trie_index *index_new(struct trie_index *older, uint32_t log2)
 {
@@ -96,6 +97,19 @@ bool trie_init(struct trie *trie, int fd, uint64_t at, _Atomic uint32_t *used)
 	trie->used = used;
 	atomic_store(used, 1);
 	return trie_forget(trie);
+}
+
+void trie_reserve(struct trie *trie)
+{
+	struct trie_index *index = atomic_load_explicit(&trie->index, memory_order_acquire);
+
+	while (index && index->log2 < RESERVE_LOG2) {
+		uint32_t log2 = index->log2;
+
+		index = grow(trie, index);
+		if (index && index->log2 == log2)
+			return;
+	}
 }
 
 bool trie_forget(struct trie *trie)

@@ -100,6 +100,9 @@ static inline uint32_t trie_find(struct trie *trie, uint64_t hash, uint32_t pare
 uint32_t trie_add(struct trie *trie, uint64_t hash, uint32_t parent, uint64_t address,
 		  uint32_t module);
 
+/* Makes room for many, as long as there is memory to be had. */
+void trie_reserve(struct trie *trie);
+
 /* From here on no node so far is found again: addresses mean something else now. */
 bool trie_forget(struct trie *trie);
 

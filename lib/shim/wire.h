@@ -195,7 +195,7 @@ enum wire_reason {
 	WIRE_REASON_NO_MEMORY,	    /* mmap refused */
 	WIRE_REASON_NO_RINGS,	    /* more threads than WIRE_RINGS */
 	WIRE_REASON_NO_FORK_GUARD,  /* madvise(MADV_WIPEONFORK) refused */
-	WIRE_REASON_SECCOMP,	    /* about to give up system calls that we need */
+	WIRE_REASON_SECCOMP,	    /* gives up system calls that we need */
 	WIRE_NR_REASONS
 };
 

@@ -9,6 +9,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -116,13 +117,44 @@ def test_more_threads_than_there_are_rings_are_no_reason_to_fail(guest, programs
 # --- limits that a program gives itself --------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", ["prctl", "syscall", "strict"])
-def test_a_filter_that_kills_on_other_system_calls_than_an_allocators(guest, record, programs, how):
+@pytest.mark.parametrize("how", ["prctl", "syscall"])
+@pytest.mark.parametrize("rings", [[], ["-r", 8, "-d", 5]])
+def test_with_a_filter_that_kills_on_other_system_calls_than_an_allocators(guest, record, programs, how, rings):
+    """The shim leaves out what the filter would refuse."""
+    run = guest(programs / "guest_seccomp", how, options=rings)
+    sound(run.image)
+    assert run.stdout == run.alone != ""
+    assert run.image["frees"] >= run.numbers()[1] == 3001
+    check_filtered(record(programs / "guest_seccomp", how, options=["--cpu=off"]))
+
+
+@pytest.mark.parametrize("how", ["prctl", "syscall"])
+def test_with_such_a_filter_of_an_ordinary_user(nobody, programs, how):
+    program = shutil.copy(programs / "guest_seccomp", nobody.folder)
+    check_filtered(nobody.record(program, how, options=["--cpu=off"]))
+
+
+def check_filtered(profile):
+    heap = profile.report()["heap"]
+    assert heap["tracked"] and heap["frees"] >= 3001
+    assert max(len(site["stack"]) for site in heap["sites"]) >= 60
+    assert profile.spoiled_heap() == []
+
+
+@pytest.mark.parametrize("how", ["writes", "strict"])
+def test_a_filter_that_kills_on_what_the_shim_cannot_do_without(guest, record, programs, how):
     run = guest(programs / "guest_seccomp", how)
     assert run.stdout == run.alone != ""
     assert (run.image["state"], run.image["reason"]) == (STATE_OFF, REASON_SECCOMP)
     heap = record(programs / "guest_seccomp", how, options=["--cpu=off"]).report()["heap"]
     assert heap["tracked"] is False and "seccomp" in heap["reason"]
+
+
+def test_who_only_tries_whether_a_filter_could_be_set_is_tracked_on(guest, programs):
+    """As libseccomp does to find out what the kernel knows."""
+    run = guest(programs / "guest_seccomp", "try")
+    sound(run.image)
+    assert run.image["frees"] >= run.numbers()[1] == 3001
 
 
 # --- descriptors ------------------------------------------------------------------------------

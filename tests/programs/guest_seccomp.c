@@ -2,8 +2,9 @@
 // PFLAGS: -fno-builtin
 /*
  * guest_seccomp HOW - gives up all system calls but those that an allocator and the end of a program
- * need, on pain of death, and goes on allocating: 3000 blocks.  HOW: by prctl, by syscall, or
- * strict: all but read, write and _exit.
+ * need, on pain of death, and goes on allocating: 3000 blocks.  HOW: by prctl, by syscall; writes: all
+ * but write and _exit; strict: all but read, write and _exit, and the CPU's clock; try: only tries
+ * whether it could, in every way that fails.
  *
  * Prints what it allocated and freed.
  */
@@ -36,6 +37,13 @@ static struct sock_filter filter[] = {
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
 
+static struct sock_filter only_writes[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	ALLOW(write),
+	ALLOW(exit_group),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+};
+
 static unsigned long done;
 
 static void allocate_and_free(size_t size)
@@ -59,8 +67,25 @@ static __attribute__((noinline)) void deep(int n)
 	room[0]++;
 }
 
+static int fails(long result)
+{
+	return result == -1;
+}
+
+static int only_try(void)
+{
+	return fails(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL)) &&
+			       fails(syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 1, NULL)) &&
+			       fails(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 1, NULL)) &&
+			       fails(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL))
+		       ? 0
+		       : -1;
+}
+
 static int give_up(const char *how, struct sock_fprog *program)
 {
+	if (!strcmp(how, "try"))
+		return only_try();
 	if (!strcmp(how, "strict"))
 		return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
@@ -73,11 +98,12 @@ static int give_up(const char *how, struct sock_fprog *program)
 int main(int argc, char **argv)
 {
 	struct sock_fprog program = { sizeof(filter) / sizeof(*filter), filter };
+	struct sock_fprog writes = { sizeof(only_writes) / sizeof(*only_writes), only_writes };
 	static char buffer[128];
 
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	allocate_and_free(1);
-	if (argc != 2 || give_up(argv[1], &program))
+	if (argc != 2 || give_up(argv[1], strcmp(argv[1], "writes") ? &program : &writes))
 		return 2;
 	for (int i = 0; i < 3000; i++)
 		deep(i % 60);

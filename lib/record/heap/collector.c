@@ -49,7 +49,7 @@ static const char *reason_text(uint32_t reason)
 		[WIRE_REASON_NO_MEMORY] = "the shared memory could not be mapped: too little "
 					  "address space (ulimit -v)",
 		[WIRE_REASON_NO_RINGS] = "more threads than can be tracked",
-		[WIRE_REASON_SECCOMP] = "it gave up system calls (seccomp), maybe some that "
+		[WIRE_REASON_SECCOMP] = "it gave up system calls (seccomp) that "
 					"libcprof-heap.so needs",
 		[WIRE_REASON_NO_FORK_GUARD] = "this kernel cannot wipe memory in forked children",
 	};

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+#include "shim/filter.h"
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "shim/sys.h"
+
+#if defined(__x86_64__)
+#define OUR_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define OUR_ARCH AUDIT_ARCH_AARCH64
+#endif
+
+#ifndef SECCOMP_RET_ACTION_FULL
+#define SECCOMP_RET_ACTION_FULL 0xffff0000U
+#endif
+#ifndef SECCOMP_RET_LOG
+#define SECCOMP_RET_LOG 0x7ffc0000U
+#endif
+
+#define PAGE 4096
+
+/* As the kernel has it. */
+#define MOST_INSTRUCTIONS 4096
+#define MOST_FILTERS 32
+
+struct kept {
+	struct sock_fprog program;
+	struct sock_filter code[];
+};
+
+/* The accumulator, the index and the memory of a program. */
+struct machine {
+	uint32_t a, x, memory[BPF_MEMWORDS];
+	struct seccomp_data data;
+};
+
+bool filter_is_on;
+static _Atomic(struct kept *) filters[MOST_FILTERS];
+static _Atomic unsigned int nr_filters;
+
+static bool is_readable(const void *start, size_t bytes)
+{
+	uintptr_t at = (uintptr_t)start, end = at + bytes;
+
+	while (at < end && sys_readable((const void *)at))
+		at = (at / PAGE + 1) * PAGE;
+	return at >= end;
+}
+
+static bool would_be_taken(const struct sock_fprog *program)
+{
+	return is_readable(program, sizeof(*program)) && program->len &&
+	       program->len <= MOST_INSTRUCTIONS &&
+	       is_readable(program->filter, program->len * sizeof(*program->filter));
+}
+
+bool filter_add(const struct sock_fprog *program)
+{
+	if (!would_be_taken(program))
+		return true;
+
+	size_t bytes = program->len * sizeof(*program->filter);
+	struct kept *kept = sys_mmap_private(sizeof(*kept) + bytes);
+	unsigned int i;
+
+	if (sys_failed(kept))
+		return false;
+	memcpy(kept->code, program->filter, bytes);
+	kept->program = (struct sock_fprog){ program->len, kept->code };
+	i = atomic_fetch_add(&nr_filters, 1);
+	if (i >= MOST_FILTERS)
+		return false;
+	atomic_store(&filters[i], kept);
+	filter_is_on = true;
+	return true;
+}
+
+/* --- running ----------------------------------------------------------------------------------*/
+
+static uint32_t load(const struct machine *m, const struct sock_filter *i)
+{
+	uint32_t word = 0;
+
+	switch (BPF_MODE(i->code)) {
+	case BPF_ABS:
+		if (i->k <= sizeof(m->data) - sizeof(word))
+			memcpy(&word, (const char *)&m->data + i->k, sizeof(word));
+		return word;
+	case BPF_LEN:
+		return sizeof(m->data);
+	case BPF_MEM:
+		return i->k < BPF_MEMWORDS ? m->memory[i->k] : 0;
+	default: /* BPF_IMM */
+		return i->k;
+	}
+}
+
+static uint32_t compute(uint32_t a, uint16_t operation, uint32_t b)
+{
+	switch (operation) {
+	case BPF_ADD:
+		return a + b;
+	case BPF_SUB:
+		return a - b;
+	case BPF_MUL:
+		return a * b;
+	case BPF_DIV:
+		return a / b;
+	case BPF_OR:
+		return a | b;
+	case BPF_AND:
+		return a & b;
+	case BPF_XOR:
+		return a ^ b;
+	case BPF_LSH:
+		return a << (b & 31);
+	case BPF_RSH:
+		return a >> (b & 31);
+	default: /* BPF_NEG */
+		return -a;
+	}
+}
+
+/* That ends the program. */
+static bool divides_by_zero(const struct machine *m, const struct sock_filter *i)
+{
+	return i->code == (BPF_ALU | BPF_DIV | BPF_X) && !m->x;
+}
+
+static bool is_taken(uint32_t a, uint16_t condition, uint32_t b)
+{
+	switch (condition) {
+	case BPF_JEQ:
+		return a == b;
+	case BPF_JGT:
+		return a > b;
+	case BPF_JGE:
+		return a >= b;
+	default: /* BPF_JSET */
+		return a & b;
+	}
+}
+
+static void store(struct machine *m, uint32_t at, uint32_t word)
+{
+	if (at < BPF_MEMWORDS)
+		m->memory[at] = word;
+}
+
+/* All but jumps and the end. */
+static void step(struct machine *m, const struct sock_filter *i)
+{
+	switch (BPF_CLASS(i->code)) {
+	case BPF_LD:
+		m->a = load(m, i);
+		break;
+	case BPF_LDX:
+		m->x = load(m, i);
+		break;
+	case BPF_ST:
+		store(m, i->k, m->a);
+		break;
+	case BPF_STX:
+		store(m, i->k, m->x);
+		break;
+	case BPF_ALU:
+		m->a = compute(m->a, BPF_OP(i->code), BPF_SRC(i->code) == BPF_X ? m->x : i->k);
+		break;
+	case BPF_MISC:
+		if (BPF_MISCOP(i->code) == BPF_TAX)
+			m->x = m->a;
+		else
+			m->a = m->x;
+		break;
+	}
+}
+
+static uint32_t distance(const struct machine *m, const struct sock_filter *i)
+{
+	uint32_t b = BPF_SRC(i->code) == BPF_X ? m->x : i->k;
+
+	if (BPF_OP(i->code) == BPF_JA)
+		return i->k;
+	return is_taken(m->a, BPF_OP(i->code), b) ? i->jt : i->jf;
+}
+
+uint32_t filter_run(const struct sock_fprog *program, long number,
+		    const uint64_t argument[FILTER_ARGUMENTS])
+{
+	struct machine m = { .data = { .nr = (int)number,
+				       .arch = OUR_ARCH,
+				       .instruction_pointer = (uintptr_t)&filter_run } };
+
+	memcpy(m.data.args, argument, sizeof(m.data.args));
+	for (uint64_t pc = 0; pc < program->len; pc++) {
+		const struct sock_filter *i = &program->filter[pc];
+
+		if (BPF_CLASS(i->code) == BPF_RET)
+			return BPF_RVAL(i->code) == BPF_A ? m.a : i->k;
+		if (divides_by_zero(&m, i))
+			break;
+		if (BPF_CLASS(i->code) == BPF_JMP)
+			pc += distance(&m, i);
+		else
+			step(&m, i);
+	}
+	return SECCOMP_RET_KILL;
+}
+
+static bool allows(const struct kept *kept, long number, const uint64_t argument[FILTER_ARGUMENTS])
+{
+	uint32_t action = filter_run(&kept->program, number, argument) & SECCOMP_RET_ACTION_FULL;
+
+	return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG;
+}
+
+bool filter_allows(long number, const uint64_t argument[FILTER_ARGUMENTS])
+{
+	unsigned int nr = atomic_load(&nr_filters);
+
+	for (unsigned int i = 0; i < nr && i < MOST_FILTERS; i++) {
+		const struct kept *kept = atomic_load(&filters[i]);
+
+		if (kept && !allows(kept, number, argument))
+			return false;
+	}
+	return true;
+}
