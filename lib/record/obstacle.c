@@ -103,9 +103,11 @@ static const char *look_around(int32_t pid, const char *shim)
 	if (has_no_file(pid, shim))
 		return "libcprof-heap.so is not in its file system (chroot, container)";
 	if (is_in_another_namespace(pid, "user"))
-		return "in another user namespace: it may not open the memory shared with cprof";
-	if (is_in_another_namespace(pid, "pid"))
-		return "in another PID namespace: its /proc does not lead to cprof";
+		return "in another user namespace, as another user or with a network of its own: "
+		       "it may not open the memory shared with cprof";
+	if (is_in_another_namespace(pid, "pid") && is_in_another_namespace(pid, "net"))
+		return "in PID and network namespaces of its own: neither its /proc nor a socket "
+		       "leads to cprof";
 	if (is_short_of_addresses(pid))
 		return "too little address space for libcprof-heap.so (ulimit -v)";
 	return NULL;

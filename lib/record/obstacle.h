@@ -6,7 +6,7 @@
  *	const char *reason = obstacle_find(pid, shim);
  *
  * To be asked right after the exec.  A program that reports all the same has overcome it: a limit
- * of the address space may be wide enough, another PID namespace may have our /proc.
+ * of the address space may be wide enough, another namespace may be within reach (heap/door.h).
  */
 #ifndef RECORD_OBSTACLE_H
 #define RECORD_OBSTACLE_H

@@ -16,9 +16,9 @@ static uint32_t stack_of(struct track *track, const uintptr_t *frame)
 	return walk_stack(&track->walk, frame[1], guard_caller_sp(frame), frame[0]);
 }
 
-static __attribute__((noinline)) void give_up(void)
+static __attribute__((noinline)) void give_up(const struct ring *ring)
 {
-	if (session_live() && ring_recorder_exists(session.control))
+	if (session_live() && ring_recorder_exists(ring))
 		session_count_lost(WIRE_REASON_RECORDER_GONE);
 	else if (session_live())
 		session_off(WIRE_REASON_RECORDER_GONE);
@@ -28,7 +28,7 @@ static __attribute__((noinline)) void give_up(void)
 static inline __attribute__((always_inline)) void put(struct track *track, struct wire_event *event)
 {
 	if (__builtin_expect(!ring_put(&track->ring, event), 0))
-		give_up();
+		give_up(&track->ring);
 }
 
 static inline void count(struct track *track, _Atomic uint64_t *operations, uint64_t bytes)

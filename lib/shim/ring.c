@@ -16,9 +16,10 @@
 #define WAITS 100
 
 void ring_init(struct ring *ring, struct wire_control *control, struct wire_ring *shared,
-	       struct wire_slot *slots)
+	       struct wire_slot *slots, bool out_of_sight)
 {
 	ring->control = control;
+	ring->out_of_sight = out_of_sight;
 	ring->shared = shared;
 	ring->slots = slots;
 	ring->log2 = shared->log2_slots;
@@ -41,12 +42,15 @@ static uint64_t beat_age_ns(const struct wire_control *control)
 	return now_ns > beat_ns ? now_ns - beat_ns : 0;
 }
 
-bool ring_recorder_exists(const struct wire_control *control)
+bool ring_recorder_exists(const struct ring *ring)
 {
+	const struct wire_control *control = ring->control;
+
 	/* It has said that it leaves. */
 	if (!atomic_load_explicit(&control->heartbeat_ns, memory_order_relaxed))
 		return false;
-	return beat_age_ns(control) <= LATE_NS || sys_process_exists(control->launcher);
+	return beat_age_ns(control) <= LATE_NS || ring->out_of_sight ||
+	       sys_process_exists(control->launcher);
 }
 
 static void wake_recorder(struct wire_control *control)
@@ -91,13 +95,13 @@ static bool extend(struct ring *ring, uint32_t pos, uint32_t tail)
 	return true;
 }
 
-static bool has_hope(const struct wire_control *control, unsigned int *doubts)
+static bool has_hope(const struct ring *ring, unsigned int *doubts)
 {
-	if (beat_age_ns(control) <= WIRE_HEARTBEAT_LIMIT_NS)
+	if (beat_age_ns(ring->control) <= WIRE_HEARTBEAT_LIMIT_NS)
 		*doubts = 0;
 	else if (++*doubts == DOUBTS)
 		return false;
-	return ring_recorder_exists(control);
+	return ring_recorder_exists(ring);
 }
 
 /* Waits until tail moves from `tail`; false if there is nobody to move it. */
@@ -113,7 +117,7 @@ static bool wait_for_tail(struct ring *ring, uint32_t tail, unsigned int *doubts
 	atomic_store(&shared->waiting, 1);
 	sys_futex_wait(&shared->tail, tail, WAIT_NS);
 	atomic_store(&shared->waiting, 0);
-	return atomic_load(&shared->tail) != tail || has_hope(ring->control, doubts);
+	return atomic_load(&shared->tail) != tail || has_hope(ring, doubts);
 }
 
 static uint32_t tail_of(const struct ring *ring)

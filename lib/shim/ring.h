@@ -27,13 +27,14 @@ struct ring {
 	struct wire_ring *shared;
 	struct wire_slot *slots;
 	uint32_t log2, mask;
-	uint32_t limit; /* event number that has no room yet */
-	uint64_t last;	/* no later event has a number below */
+	uint32_t limit;	   /* event number that has no room yet */
+	bool out_of_sight; /* the recorder: in a PID namespace that we cannot look into */
+	uint64_t last;	   /* no later event has a number below */
 };
 
 /* Starts or goes on with a ring whose header and slots are mapped.  Zero is no ring. */
 void ring_init(struct ring *ring, struct wire_control *control, struct wire_ring *shared,
-	       struct wire_slot *slots);
+	       struct wire_slot *slots, bool out_of_sight);
 
 /* Waits for room for the next event; false if nobody makes any. */
 bool ring_make_room(struct ring *ring);
@@ -41,8 +42,8 @@ bool ring_make_room(struct ring *ring);
 /* After a jump out of the middle of ring_put(). */
 void ring_recover(struct ring *ring);
 
-/* False: it has left, or its heart has stopped and its process is gone. */
-bool ring_recorder_exists(const struct wire_control *control);
+/* False: the recorder has left, or its heart has stopped and its process is gone, if we can tell. */
+bool ring_recorder_exists(const struct ring *ring);
 
 /* Adds to a counter that only we write. */
 static inline void ring_count(_Atomic uint64_t *counter, uint64_t n)

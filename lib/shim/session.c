@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shim/door.h"
 #include "shim/env.h"
 #include "shim/filter.h"
 #include "shim/guard.h"
@@ -41,7 +42,7 @@ extern void __lsan_init(void) __attribute__((weak));
 
 /* --- the header -------------------------------------------------------------------------------*/
 
-/* The pid in the recorder's eyes: that of the /proc by which we reach it. */
+/* The pid in the recorder's eyes: that of the /proc by which we reach it, if we do. */
 static int32_t outer_pid(void)
 {
 	char digits[16];
@@ -105,16 +106,22 @@ static void *map_shared(int fd, uint64_t at, size_t size)
 	return sys_failed(memory) ? NULL : memory;
 }
 
+/* When the recorder just gave us its memory.  False: it has left. */
+static bool meet_recorder(void)
+{
+	const struct wire_control *control = session.control;
+
+	session.out_of_sight = !sys_process_exists(control->launcher);
+	return atomic_load_explicit(&control->heartbeat_ns, memory_order_relaxed);
+}
+
 /* Forked children keep it: whatever they do with it is harmless. */
 static bool map_control(int fd)
 {
-	if (sys_seek_end(fd) != (long)WIRE_FILE_BYTES)
-		return false;
 	if (!session.control)
 		session.control = map_shared(fd, 0, WIRE_CONTROL_BYTES);
 	return session.control && wire_valid(session.control) &&
-	       session.control->ring_log2 <= SESSION_SLOTS_LOG2 &&
-	       ring_recorder_exists(session.control);
+	       session.control->ring_log2 <= SESSION_SLOTS_LOG2 && meet_recorder();
 }
 
 /* Its index, or WIRE_SEGMENTS if none is free. */
@@ -136,7 +143,8 @@ static uint32_t claim_segment(int32_t pid)
 
 static bool map_segment(int fd)
 {
-	session.outer_pid = outer_pid();
+	if (!session.outer_pid)
+		session.outer_pid = outer_pid();
 
 	uint32_t i = claim_segment(session.outer_pid);
 
@@ -250,9 +258,27 @@ static void copy_mode(void)
 							       : bytes;
 }
 
+/* fd, or -1 where it cannot be that of a recording. */
+static long sized(long fd)
+{
+	if (fd < 0 || sys_seek_end((int)fd) == (long)WIRE_FILE_BYTES)
+		return fd;
+	sys_close((int)fd);
+	return -1;
+}
+
+/* In another /proc the path may lead elsewhere. */
+static long open_file(const char *path)
+{
+	long fd = sized(sys_open(path, O_RDWR));
+
+	session.outer_pid = 0;
+	return fd < 0 ? sized(door_ask(path, &session.outer_pid)) : fd;
+}
+
 bool session_open(const char *path)
 {
-	long fd = sys_open(path, O_RDWR);
+	long fd = open_file(path);
 	bool mapped = fd >= 0 && map_control((int)fd) && map_segment((int)fd);
 
 	if (fd >= 0)

@@ -38,6 +38,7 @@ struct session {
 	uint64_t sample_bytes;
 	struct chosen chosen; /* in WIRE_MODE_SAMPLE */
 	struct wire_control *control;
+	bool out_of_sight; /* the recorder; see ring.h */
 	struct wire_segment *segment;
 	struct area slots;
 	struct trie trie;

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@
 #define SYS_ERRNO_MAX 4095
 #define SYS_EPERM 1
 #define SYS_ESRCH 3
+#define SYS_EINTR 4
 #define SYS_EAGAIN 11
 #define SYS_EFAULT 14
 #define SYS_ETIMEDOUT 110
@@ -106,6 +108,31 @@ static inline long sys_close(int fd)
 	return sys_call(__NR_close, fd, 0, 0, 0, 0, 0);
 }
 
+static inline long sys_socket(int domain, int type)
+{
+	return sys_call(__NR_socket, domain, type, 0, 0, 0, 0);
+}
+
+static inline long sys_set_socket(int fd, int option, const void *value, size_t size)
+{
+	return sys_call(__NR_setsockopt, fd, SOL_SOCKET, option, (long)value, (long)size, 0);
+}
+
+static inline long sys_get_socket(int fd, int option, void *value, uint32_t *size)
+{
+	return sys_call(__NR_getsockopt, fd, SOL_SOCKET, option, (long)value, (long)size, 0);
+}
+
+static inline long sys_connect(int fd, const void *name, size_t size)
+{
+	return sys_call(__NR_connect, fd, (long)name, (long)size, 0, 0, 0);
+}
+
+static inline long sys_recvmsg(int fd, struct msghdr *message, int flags)
+{
+	return sys_call(__NR_recvmsg, fd, (long)message, flags, 0, 0, 0);
+}
+
 /* Not terminated. */
 static inline long sys_readlink(const char *path, char *buffer, size_t size)
 {
@@ -126,6 +153,11 @@ static inline int32_t sys_getpid(void)
 static inline int32_t sys_getppid(void)
 {
 	return (int32_t)sys_call(__NR_getppid, 0, 0, 0, 0, 0, 0);
+}
+
+static inline uint32_t sys_geteuid(void)
+{
+	return (uint32_t)sys_call(__NR_geteuid, 0, 0, 0, 0, 0, 0);
 }
 
 static inline int32_t sys_gettid(void)

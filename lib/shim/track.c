@@ -151,7 +151,7 @@ struct track *track_claim(unsigned int level)
 	if (!self.stack_top)
 		self.stack_top = stack_top();
 	shared->level = level;
-	ring_init(&track->ring, session.control, shared, slots);
+	ring_init(&track->ring, session.control, shared, slots, session.out_of_sight);
 	if (session.mode == WIRE_MODE_SAMPLE && !track->sampler.mean)
 		sampler_init(&track->sampler, session.sample_bytes,
 			     wire_clock() ^ (uint64_t)tid << 32 ^ (uintptr_t)track);

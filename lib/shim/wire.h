@@ -22,6 +22,12 @@
  * again; no descriptor stays in the program.  If anything is wrong with it, the shim passes calls
  * through and nothing appears here.
  *
+ * THE DOOR.  Where /proc does not lead there (it is another one, or the program is in another user
+ * namespace, whose processes may not look into ours), the recorder hands the file out: at an
+ * abstract socket, wire_door_name(), which only another network namespace is out of reach of.  Who
+ * connects gets one message: its pid in the recorder's eyes (int32_t), with the descriptor.  Either
+ * side looks at whether the other one is of its own user: anybody can have an abstract name.
+ *
  * SEGMENTS.  The shim claims segment i by changing owner[i] from 0 to its pid, raises
  * segments_used, fills in the header, and last stores state LIVE (release).  A new segment of a
  * pid that has one already means that the pid did an exec before start_sequence: the older image
@@ -106,6 +112,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include "unwind/end.h"
 
@@ -117,7 +125,9 @@
 #define WIRE_ASAN_OPTIONS "verify_asan_link_order=0"
 
 #define WIRE_MAGIC UINT64_C(0x31656e7772706325)
-#define WIRE_VERSION 5
+#define WIRE_VERSION 6
+
+#define WIRE_DOOR "cprof-heap" /* then the path */
 
 /* Everything that is mapped apart starts at a multiple of this, the largest page size. */
 #define WIRE_ALIGN (UINT64_C(64) << 10)
@@ -428,6 +438,20 @@ static inline uint64_t wire_clock_expand(uint64_t clock, uint64_t now)
 	const unsigned int above = 64 - WIRE_CLOCK_BITS;
 
 	return now + (uint64_t)((int64_t)((clock - now) << above) >> above);
+}
+
+/* Fills in the name of the door to the file of this path; 0 if that is too long. */
+static inline uint32_t wire_door_name(struct sockaddr_un *name, const char *path)
+{
+	size_t prefix = sizeof(WIRE_DOOR) - 1, length = strlen(path);
+
+	if (1 + prefix + length > sizeof(name->sun_path))
+		return 0;
+	name->sun_family = AF_UNIX;
+	name->sun_path[0] = '\0';
+	memcpy(name->sun_path + 1, WIRE_DOOR, prefix);
+	memcpy(name->sun_path + 1 + prefix, path, length);
+	return (uint32_t)(offsetof(struct sockaddr_un, sun_path) + 1 + prefix + length);
 }
 
 /* --- slots ------------------------------------------------------------------------------------*/

@@ -77,19 +77,47 @@ def can_unshare(runner, *options):
         pytest.skip(f"unshare {' '.join(options)}: {result.stderr.strip()}")
 
 
-def test_another_user_namespace(nobody, programs):
-    can_unshare(nobody, "-Ur")
+@pytest.mark.parametrize("options", [["-U"], ["-Ur"], ["-Urm"], ["-Urpf", "--mount-proc"]], ids=" ".join)
+def test_other_namespaces_of_a_user_are_no_obstacle(nobody, programs, options):
+    """The recorder hands out its memory at a socket where /proc does not lead there."""
+    can_unshare(nobody, *options)
+    program = shutil.copy(programs / "heap_sites", nobody.folder)
+    profile = nobody.record("unshare", *options, program, "/dev/null")
+    assert profile.sql("SELECT tracked, untracked_reason FROM process WHERE executable LIKE '%/heap_sites'") == [
+        (1, None)]
+    assert profile.report()["heap"]["peak_exact"] is True
+
+
+def test_a_user_namespace_with_a_network_of_its_own_is_named(nobody, programs):
+    can_unshare(nobody, "-Urn")
     program = shutil.copy(programs / "burn", nobody.folder)
-    profile = nobody.record("unshare", "-Ur", program, 300, status=3)
+    profile = nobody.record("unshare", "-Urn", program, 300, status=3)
     assert "user namespace" in why_untracked(profile, "burn")
     assert "seventy" in {f["name"] for f in profile.report()["cpu"]["functions"]}
 
 
-def test_another_pid_namespace_with_a_proc_of_its_own(runner, record, programs, need):
+@pytest.mark.parametrize("network", [False, True])
+def test_another_pid_namespace_with_a_proc_of_its_own(runner, record, programs, need, network):
     need.root()
-    can_unshare(runner, "-pf", "--mount-proc")
-    profile = record("unshare", "-pf", "--mount-proc", programs / "burn", 10, status=3)
-    assert "PID namespace" in why_untracked(profile, "burn")
+    options = ["-pf", "--mount-proc", *(["-n"] if network else [])]
+    can_unshare(runner, *options)
+    profile = record("unshare", *options, programs / "burn", 300, status=3)
+    if network:
+        assert "network namespace" in why_untracked(profile, "burn")
+    else:
+        assert profile.sql("SELECT tracked FROM process WHERE executable LIKE '%/burn'") == [(1,)]
+
+
+def test_a_root_without_proc_is_no_obstacle(need, runner, record, programs, cprof):
+    need.root()
+    root = runner.folder / "root"
+    libraries = subprocess.run(["ldd", programs / "burn"], capture_output=True, text=True).stdout.split()
+    for file in [str(programs / "burn"), str(cprof.parent / "libcprof-heap.so"),
+                 *(word for word in libraries if word.startswith("/"))]:
+        (root / file[1:]).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, root / file[1:])
+    profile = record("chroot", root, programs / "burn", 10, status=3)
+    assert profile.sql("SELECT max(tracked) FROM process WHERE tracked AND image > 0") == [(1,)]
 
 
 def test_a_pid_namespace_under_our_proc_is_no_obstacle(runner, record, programs, need):

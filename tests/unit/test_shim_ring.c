@@ -23,7 +23,7 @@ static void set_up(void)
 	shared = &file.head->ring[0];
 	shared->log2_slots = LOG2;
 	slots = (struct wire_slot *)(file.segment + WIRE_SLOTS_AT);
-	ring_init(&ring, file.control, shared, slots);
+	ring_init(&ring, file.control, shared, slots, false);
 }
 
 TestSuite(shim_ring, .init = set_up);
@@ -100,7 +100,7 @@ Test(shim_ring, positions_and_laps_wrap)
 	for (uint32_t i = 0; i < SIZE; i++)
 		slots[i].commit = (uint8_t)(wire_lap(start, LOG2) - 1);
 	shared->pos = shared->tail = start;
-	ring_init(&ring, file.control, shared, slots);
+	ring_init(&ring, file.control, shared, slots, false);
 	for (uint32_t pos = start; pos != 5 * SIZE; pos++) {
 		cr_assert(not(get(pos, &event)));
 		cr_assert(put(pos));
@@ -127,7 +127,20 @@ Test(shim_ring, a_recorder_that_has_left_is_not_waited_for)
 		cr_assert(put(i));
 	atomic_store(&file.control->heartbeat_ns, 0);
 	cr_expect(not(put(SIZE)));
-	cr_expect(not(ring_recorder_exists(file.control)));
+	cr_expect(not(ring_recorder_exists(&ring)));
+}
+
+Test(shim_ring, a_recorder_whose_pid_means_nothing_here_is_judged_by_its_heart)
+{
+	const int32_t nobody = INT32_MAX; /* more than any pid */
+
+	file.control->launcher = nobody;
+	atomic_store(&file.control->heartbeat_ns, sys_monotonic_ns() - UINT64_C(1000000000));
+	cr_expect(not(ring_recorder_exists(&ring)));
+	ring.out_of_sight = true;
+	cr_expect(ring_recorder_exists(&ring));
+	atomic_store(&file.control->heartbeat_ns, 0);
+	cr_expect(not(ring_recorder_exists(&ring)));
 }
 
 static void *come_back(void *unused)
@@ -193,7 +206,7 @@ Test(shim_ring, another_owner_goes_on_where_the_last_one_stopped)
 	}
 	ring = (struct ring){ 0 };
 	atomic_store(&shared->low, 7); /* it was interrupted */
-	ring_init(&ring, file.control, shared, slots);
+	ring_init(&ring, file.control, shared, slots, false);
 	cr_expect(zero(u64, shared->low));
 	cr_assert(put(4711));
 	cr_assert(get(300, &event));

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/thread.h"
+#include "record/heap/door.h"
 #include "record/heap/intake.h"
 #include "record/heap/mode.h"
 
@@ -21,6 +22,7 @@ struct heap_collector {
 	struct heap_collector_config config;
 	heap_take_faults *take_faults; /* NULL: nobody knows of them */
 	struct channel channel;
+	struct door *door; /* NULL: there is none */
 	struct heap_model *model;
 	struct frames *frames;
 	struct intake intake;
@@ -292,6 +294,7 @@ int heap_collector_open(struct heap_collector **collector,
 		return ret;
 	}
 	set_mode(c);
+	c->door = door_open(c->channel.path, c->channel.fd);
 	c->model = heap_model_new();
 	c->frames = frames_new(config->aggregate);
 	intake_init(&c->intake, &c->channel, c->model, c->frames);
@@ -323,6 +326,8 @@ int heap_collector_module_fd(const struct heap_collector *c, uint32_t profile_mo
 
 void heap_collector_finish(struct heap_collector *c, struct heap_totals *totals)
 {
+	door_close(c->door);
+	c->door = NULL;
 	if (c->running) {
 		atomic_store(&c->stopping, true);
 		channel_wake(&c->channel);

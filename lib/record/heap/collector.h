@@ -87,8 +87,8 @@ struct heap_totals {
 	uint64_t cpu_ns;  /* of the collector's thread */
 };
 
-/* Takes out what is left, hands the last figures to the aggregate, ends the thread.  A process that
- * still runs goes on without us.  totals: NULL if not wanted. */
+/* Lets nobody in any more, takes out what is left, hands the last figures to the aggregate, ends the
+ * threads.  A process that still runs goes on without us.  totals: NULL if not wanted. */
 void heap_collector_finish(struct heap_collector *collector, struct heap_totals *totals);
 
 /* The descriptor of the file of the module with this id in the profile; -1: there is none, or no
