@@ -40,4 +40,7 @@ enum {
 /* mov x8, #__NR_rt_sigreturn; svc #0: a handler's caller, which has no CFI. */
 #define ARCH_SIGRETURN UINT64_C(0xd4000001d2801168)
 
+/* Gets the line of memory to this CPU alone, so that writing to it will not wait for another one. */
+#define ARCH_FETCH_TO_WRITE(address) __builtin_prefetch(address, 1)
+
 #endif

@@ -104,6 +104,16 @@ static bool has_hope(const struct ring *ring, unsigned int *doubts)
 	return ring_recorder_exists(ring);
 }
 
+/* Until tail is another, or for WAIT_NS: signals come all the time in some programs. */
+static void sleep_on_tail(struct wire_ring *shared, uint32_t tail)
+{
+	uint64_t until_ns = sys_monotonic_ns() + WAIT_NS, now_ns = until_ns - WAIT_NS;
+
+	while (now_ns < until_ns &&
+	       sys_futex_wait(&shared->tail, tail, until_ns - now_ns) == -SYS_EINTR)
+		now_ns = sys_monotonic_ns();
+}
+
 /* Waits until tail moves from `tail`; false if there is nobody to move it. */
 static bool wait_for_tail(struct ring *ring, uint32_t tail, unsigned int *doubts)
 {
@@ -115,7 +125,7 @@ static bool wait_for_tail(struct ring *ring, uint32_t tail, unsigned int *doubts
 			return true;
 
 	atomic_store(&shared->waiting, 1);
-	sys_futex_wait(&shared->tail, tail, WAIT_NS);
+	sleep_on_tail(shared, tail);
 	atomic_store(&shared->waiting, 0);
 	return atomic_load(&shared->tail) != tail || has_hope(ring, doubts);
 }

@@ -20,7 +20,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arch/arch.h"
 #include "shim/wire.h"
+
+/* So many slots ahead the recorder's CPU, which read them last, is asked for the next ones: what comes
+ * back from there takes as long as a few events, and each event's atomic addition would wait for the
+ * stores of the one before. */
+#define RING_AHEAD 16
 
 struct ring {
 	struct wire_control *control;
@@ -70,6 +76,7 @@ static inline __attribute__((always_inline)) bool ring_put(struct ring *ring,
 	atomic_store_explicit(&shared->pos, pos + 1, memory_order_relaxed);
 	ring->last = event->sequence;
 	atomic_store_explicit(&shared->low, 0, memory_order_release);
+	ARCH_FETCH_TO_WRITE(&ring->slots[(pos + RING_AHEAD) & ring->mask]);
 	return true;
 }
 

@@ -64,15 +64,45 @@ static uint32_t find_orphan(unsigned int level, int32_t tid)
 	return WIRE_RINGS;
 }
 
+/* A process with many threads has smaller rings for the later ones: WIRE_RINGS find room. */
+static uint32_t log2_of_next(uint32_t slots_used)
+{
+	uint32_t first = session.control->ring_log2;
+	uint32_t less = slots_used < WIRE_SLOTS / 16 ? 0 : slots_used < WIRE_SLOTS / 2 ? 2 : 3;
+
+	return first < WIRE_RING_LOG2_MIN + less ? WIRE_RING_LOG2_MIN : first - less;
+}
+
+/* The index of as many slots as a new ring has, or more than there are. */
+static uint32_t take_slots(struct wire_segment *segment, uint32_t *log2)
+{
+	uint32_t used = atomic_load(&segment->slots_used);
+
+	do
+		*log2 = log2_of_next(used);
+	while (used < WIRE_SLOTS &&
+	       !atomic_compare_exchange_weak(&segment->slots_used, &used, used + (1u << *log2)));
+	return used;
+}
+
+static uint32_t take_number(struct wire_segment *segment)
+{
+	uint32_t used = atomic_load(&segment->rings_used);
+
+	while (used < WIRE_RINGS &&
+	       !atomic_compare_exchange_weak(&segment->rings_used, &used, used + 1))
+		;
+	return used;
+}
+
 /* The number of a ring that nobody had before, or WIRE_RINGS. */
 static uint32_t make_ring(int32_t tid)
 {
 	struct wire_segment *segment = session.segment;
-	uint32_t log2 = session.control->ring_log2;
-	uint32_t at = atomic_fetch_add(&segment->slots_used, 1u << log2);
-	uint32_t i = at < WIRE_SLOTS ? atomic_fetch_add(&segment->rings_used, 1) : WIRE_RINGS;
+	uint32_t log2, at = take_slots(segment, &log2);
+	uint32_t i = at < WIRE_SLOTS ? take_number(segment) : WIRE_RINGS;
 
-	if (i >= WIRE_RINGS) {
+	if (i == WIRE_RINGS) {
 		session_off(WIRE_REASON_NO_RINGS);
 		return WIRE_RINGS;
 	}

@@ -81,8 +81,8 @@
  * is gone, or no room comes for five seconds, the program goes on without it: state becomes OFF.
  * The consumer, having moved tail by at least a quarter of the ring, and whenever a ring was full:
  * full fence, then if `waiting` wakes all waiters.  It sleeps in a futex wait on `sleeping` (which
- * it sets to 1 before it looks at the rings one last time); producers whose ring is more than half
- * full reset it to 0 and wake it.
+ * it sets to 1 before it looks at the rings one last time), and rather comes by itself before a ring
+ * is half full; producers whose ring is more than half full reset it to 0 and wake it.
  *
  * SAMPLES.  In WIRE_MODE_SAMPLE points lie on the bytes that a thread allocates, at distances drawn
  * from the exponential distribution with the mean sample_bytes, and a block is of the sample when
@@ -169,7 +169,7 @@ struct wire_control {
 	uint32_t segment_header_bytes; /* sizeof(struct wire_segment), another check */
 	int32_t launcher;	       /* pid */
 	uint32_t mode;		       /* enum wire_mode */
-	uint32_t ring_log2;	       /* slots of a new ring */
+	uint32_t ring_log2;	       /* slots of the first rings; later ones may be smaller */
 	uint64_t sample_bytes;	       /* of WIRE_MODE_SAMPLE: see there */
 
 	/* CLOCK_MONOTONIC, stored by the recorder at least every 100 ms, from before the start; 0:
@@ -372,7 +372,7 @@ _Static_assert(sizeof(struct wire_slot) * WIRE_SLOTS <= WIRE_SEGMENT_BYTES - WIR
 
 /* --- the recorder sets up ---------------------------------------------------------------------*/
 
-/* Makes a zeroed control block valid.  ring_log2: 13 is 256 KiB a ring. */
+/* Makes a zeroed control block valid.  ring_log2: 15 is 1 MiB a ring. */
 static inline void wire_init(struct wire_control *control, int32_t launcher, uint32_t ring_log2)
 {
 	control->magic = WIRE_MAGIC;

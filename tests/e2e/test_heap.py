@@ -91,6 +91,14 @@ def test_what_each_thread_did_is_as_the_program_counted(record, programs, option
         (row["tid"], row["allocations"], row["frees"]) for row in sorted(threads, key=lambda t: t["tid"])]
 
 
+def test_each_of_two_thousand_threads_at_once_has_a_ring(heap_of, programs):
+    """12 blocks each.  The rings of the first are larger than would be room for of all."""
+    heap = heap_of(programs / "guest_threads", "many", 2000)
+    assert 24001 <= heap["allocations"] <= 24001 + 4020
+    assert heap["lost_events"] == 0
+    sums_agree(heap)
+
+
 def test_threads_have_no_heap_figures_where_the_heap_is_off(record, programs):
     profile = record(programs / "heap_handover", options=["--heap=off"])
     for row in profile.report("threads")["threads"]:

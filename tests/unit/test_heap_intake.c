@@ -86,6 +86,43 @@ Test(heap_intake, takes_everything_from_a_ring_that_goes_around_many_times)
 	tear_down(&s);
 }
 
+Test(heap_intake, foresees_when_the_first_ring_is_half_full)
+{
+	struct setup s = { 0 };
+
+	set_up(&s);
+
+	struct fake_ring *fast = fake_ring(&s.image, 8, 1), *slow = fake_ring(&s.image, 8, 2);
+
+	intake_round(&s.intake);
+	intake_until_pressed_ns(&s.intake);
+
+	uint64_t asked_ns = clock_now_ns();
+
+	cr_assert_eq(intake_until_pressed_ns(&s.intake), UINT64_MAX, "nothing came");
+
+	uint64_t start_ns = clock_now_ns();
+
+	for (int i = 0; i < 32; i++)
+		fake_alloc(fast, 0x1000 + 16 * (uint64_t)i, 10, 0);
+	fake_alloc(slow, 0x2000, 10, 0);
+
+	uint64_t until_ns = intake_until_pressed_ns(&s.intake);
+	uint64_t end_ns = clock_now_ns();
+
+	/* 32 of its 128 are there: the others take three times as long as they did. */
+	cr_assert_geq(until_ns, 3 * (s.intake.rested_ns - start_ns));
+	cr_assert_leq(until_ns, 3 * (end_ns - asked_ns));
+
+	intake_round(&s.intake);
+	cr_assert_eq(intake_until_pressed_ns(&s.intake), UINT64_MAX, "taken, and nothing came");
+
+	for (int i = 0; i < 128; i++)
+		fake_free(fast, 0x1000 + 16 * (uint64_t)(i % 32));
+	cr_assert_eq(intake_until_pressed_ns(&s.intake), 0, "half full");
+	tear_down(&s);
+}
+
 Test(heap_intake, orders_the_events_of_threads_by_their_numbers)
 {
 	struct setup s = { 0 };

@@ -3,7 +3,9 @@
 #include <criterion/new/assert.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "shim/ring.h"
@@ -158,6 +160,38 @@ Test(shim_ring, a_recorder_that_was_stopped_with_the_program_is_waited_for)
 		cr_assert(put(i));
 	atomic_store(&file.control->heartbeat_ns, sys_monotonic_ns() - 2 * WIRE_HEARTBEAT_LIMIT_NS);
 	pthread_create(&recorder, NULL, come_back, NULL);
+	cr_expect(put(SIZE));
+	cr_expect(zero(u64, shared->lost));
+	pthread_join(recorder, NULL);
+}
+
+static void do_nothing(int signal)
+{
+	(void)signal;
+}
+
+/* To the calling thread, not to those that it has started. */
+static void get_signals_every_us(long us)
+{
+	const struct sigaction action = { .sa_handler = do_nothing };
+	const struct itimerspec every = { { 0, us * 1000 }, { 0, us * 1000 } };
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGALRM };
+	timer_t timer;
+
+	event._sigev_un._tid = (int)syscall(SYS_gettid);
+	sigaction(SIGALRM, &action, NULL);
+	cr_assert(zero(int, timer_create(CLOCK_MONOTONIC, &event, &timer)));
+	timer_settime(timer, 0, &every, NULL);
+}
+
+Test(shim_ring, a_recorder_is_waited_for_as_long_where_signals_come_all_the_time)
+{
+	pthread_t recorder;
+
+	for (uint32_t i = 0; i < SIZE; i++)
+		cr_assert(put(i));
+	pthread_create(&recorder, NULL, come_back, NULL);
+	get_signals_every_us(300);
 	cr_expect(put(SIZE));
 	cr_expect(zero(u64, shared->lost));
 	pthread_join(recorder, NULL);

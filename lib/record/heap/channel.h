@@ -31,7 +31,7 @@ struct channel {
 	void *segments[WIRE_SEGMENTS]; /* where they are mapped; NULL: not */
 };
 
-/* ring_log2: slots of a new ring; 0: the default. */
+/* ring_log2: slots of a process's first rings; 0: the default. */
 int channel_open(struct channel *channel, unsigned int ring_log2, struct error *err);
 void channel_close(struct channel *channel);
 

@@ -47,9 +47,10 @@ typedef size_t heap_take_faults(void *context, struct fault *to, size_t room);
 /* Called by the collector's thread. */
 struct heap_collector_config {
 	struct aggregate *aggregate;
-	unsigned int ring_log2; /* slots of a ring, 32 bytes each; 0: the default */
-	enum wire_mode mode;	/* 0: exact */
-	uint64_t sample_bytes;	/* in WIRE_MODE_SAMPLE */
+	unsigned int
+		ring_log2;     /* slots of a process's first rings, 32 bytes each; 0: the default */
+	enum wire_mode mode;   /* 0: exact */
+	uint64_t sample_bytes; /* in WIRE_MODE_SAMPLE */
 
 	void *context;
 	/* The profile's id of the image, or PROFILE_NONE: not known yet, ask again.  at_last: there

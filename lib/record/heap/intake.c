@@ -19,6 +19,7 @@ void intake_init(struct intake *intake, struct channel *channel, struct heap_mod
 	*intake = (struct intake){
 		.channel = channel, .model = model, .frames = frames, .mode = WIRE_MODE_EXACT
 	};
+	intake->rested_ns = clock_now_ns();
 	ticks_start(&intake->ticks);
 }
 
@@ -514,6 +515,33 @@ bool intake_is_pressed(const struct intake *intake)
 				return true;
 	}
 	return false;
+}
+
+/* At its pace of the last elapsed_ns. */
+static uint64_t ring_until_half_full_ns(struct ring_view *ring, uint64_t elapsed_ns)
+{
+	uint32_t half = 1u << (ring->log2 - 1), filled = ring_filled(ring);
+	uint32_t came = ring->pos + filled - ring->rested_pos;
+
+	ring->rested_pos = ring->pos + filled;
+	if (filled >= half)
+		return 0;
+	return came ? elapsed_ns * (half - filled) / came : UINT64_MAX;
+}
+
+uint64_t intake_until_pressed_ns(struct intake *intake)
+{
+	uint64_t now_ns = clock_now_ns(), elapsed_ns = now_ns - intake->rested_ns;
+	uint64_t least_ns = UINT64_MAX;
+
+	intake->rested_ns = now_ns;
+	vec_each(&intake->segments, segment) vec_each(&(*segment)->rings, ring)
+	{
+		uint64_t ns = ring_until_half_full_ns(*ring, elapsed_ns);
+
+		least_ns = ns < least_ns ? ns : least_ns;
+	}
+	return least_ns;
 }
 
 bool intake_is_blocked(const struct intake *intake)

@@ -73,6 +73,7 @@ struct intake {
 	uint64_t events;  /* taken so far */
 	uint64_t applied; /* the largest number so far */
 	uint64_t beat_ns;
+	uint64_t rested_ns;  /* when intake_until_pressed_ns() was last asked */
 	uint64_t blocked_ns; /* since when nothing could be taken although something is there */
 	enum { PATIENT, GAVE_UP_LOWS, IGNORE_NUMBERS } patience;
 };
@@ -87,6 +88,8 @@ void intake_drain(struct intake *intake);
 
 /* A ring is half full: no time to sleep. */
 bool intake_is_pressed(const struct intake *intake);
+/* How long until one is, if all fill as they did since this was last asked; UINT64_MAX: none does. */
+uint64_t intake_until_pressed_ns(struct intake *intake);
 /* What is there cannot be ordered yet. */
 bool intake_is_blocked(const struct intake *intake);
 

@@ -37,6 +37,7 @@ struct ring_view {
 	uint64_t next;	       /* the number of the next event; 0: none is there */
 	uint64_t last;	       /* the number of the last one taken */
 	uint64_t damaged;      /* events without a possible number */
+	uint32_t rested_pos;   /* when the collector last rested */
 	uint64_t given_up_low; /* the shared one, when it was waited for in vain */
 	uint32_t lane;	       /* the model's */
 
