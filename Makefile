@@ -53,7 +53,8 @@ prog_cflags = $(common) $(deps_cflags) $(san) $(CFLAGS) $(CPPFLAGS)
 # The shim runs inside somebody else's process: no sanitizer, nothing exported by accident.  Words that
 # were just stored one by one are not loaded in pairs, for which the CPU would have to wait.
 # It is loaded into each of thousands of short processes: one mapping for what is read, one for what is
-# written (next to which its table of libc's functions is, which no relocated page protects).
+# written (next to which its table of libc's functions is, which no relocated page protects, and what
+# lib/shim/exports.c changes).
 shim_few_pages := -Wl,-z,noseparate-code -Wl,-z,norelro
 shim_cflags = $(common) -fno-tree-vectorize -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-builtin $(CFLAGS) $(CPPFLAGS)
 
@@ -70,7 +71,7 @@ shim_objs := $(patsubst %.c,$(O)/shim/%.o,$(guest_srcs))
 cmd_objs  := $(call objs,$(cmd_srcs))
 unit_objs := $(call objs,$(unit_srcs))
 # What the shim does apart from interposing is tested like any other code, sanitizers and all.
-shim_unit := $(patsubst %.c,$(O)/%.o,$(filter-out lib/shim/hooks.c lib/shim/process_hooks.c,$(wildcard lib/shim/*.c)))
+shim_unit := $(patsubst %.c,$(O)/%.o,$(filter-out %hooks.c,$(wildcard lib/shim/*.c)))
 programs  := $(patsubst tests/programs/%,$(O)/programs/%,$(basename $(prog_srcs))) $(if $(CROSS),,$(O)/programs/bench_unwind)
 
 cprof := $(O)/cprof

@@ -13,6 +13,7 @@
 #include "shim/count.h"
 #include "shim/emit.h"
 #include "shim/guard.h"
+#include "shim/heap_hook.h"
 #include "shim/hook.h"
 #include "shim/pool.h"
 #include "shim/real.h"
@@ -24,20 +25,6 @@ __attribute__((constructor)) static void start(void)
 }
 
 /* --- allocating -------------------------------------------------------------------------------*/
-
-/* After the real function. */
-static inline void *allocated(int level, const uintptr_t *frame, enum wire_function function,
-			      void *block, size_t size)
-{
-	if (__builtin_expect(level < 0, 0))
-		return count_alloc(level, frame, function, block, size);
-	if (block) {
-		guard_phase(level, frame, GUARD_OURS);
-		emit_alloc(level, frame, function, block, size);
-	}
-	guard_leave(level);
-	return block;
-}
 
 EXPORT void *malloc(size_t size)
 {

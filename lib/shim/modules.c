@@ -9,15 +9,6 @@
 #include "shim/self_maps.h"
 #include "shim/sys.h"
 
-/* What _dl_find_object() fills in; <dlfcn.h> has it since glibc 2.35. */
-struct found_object {
-	unsigned long long flags;
-	void *map_start, *map_end;
-	struct link_map *link_map;
-	void *eh_frame_hdr;
-	unsigned long long reserved[7];
-};
-
 /* An image that is there now. */
 struct image {
 	uintptr_t start, end, bias;

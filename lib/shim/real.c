@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "arch/syscall.h"
+#include "shim/operators.h"
 #include "shim/pool.h"
 #include "shim/sys.h"
 
@@ -189,13 +190,26 @@ struct real real = {
 
 static bool finding, found_all;
 
+void *real_next(const char *name)
+{
+	return dlsym(RTLD_NEXT, name);
+}
+
 /* Leaves what is there if there is nothing to be found. */
 static void find(const char *name, void *where)
 {
-	void *function = dlsym(RTLD_NEXT, name);
+	void *function = real_next(name);
 
 	if (function)
 		memcpy(where, &function, sizeof(function));
+}
+
+/* What was not found is not the program's business.  glibc keeps the last failure until something is
+ * found, and to put it into words it must have started, which need not be so yet. */
+static void forget_failures(void)
+{
+	real_next("malloc");
+	dlerror();
 }
 
 void real_find(void)
@@ -248,8 +262,9 @@ void real_find(void)
 	void *function = dlsym(RTLD_DEFAULT, "_dl_find_object");
 
 	memcpy(&found._dl_find_object, &function, sizeof(function));
-	dlerror(); /* what was not found is not the program's business */
 	real = found;
+	operators_find();
+	forget_failures();
 	found_all = true;
 	errno = saved_errno;
 }
@@ -276,6 +291,25 @@ bool real_is_foreign(void)
 
 	return dladdr((void *)getauxval(AT_ENTRY), &program) && dladdr(first, &theirs) &&
 	       theirs.dli_fbase == program.dli_fbase && is_defined(first);
+}
+
+/* Something that tells it from all others, or NULL. */
+static const void *object_of(const void *function)
+{
+	struct found_object object;
+	Dl_info info;
+
+	/* It looks through no table of names. */
+	if (real._dl_find_object)
+		return real._dl_find_object((void *)function, &object) ? NULL : object.link_map;
+	return dladdr(function, &info) ? info.dli_fbase : NULL;
+}
+
+bool real_are_together(const void *function, const void *other)
+{
+	const void *object = object_of(function);
+
+	return object && object == object_of(other);
 }
 
 const char *real_own_path(void)

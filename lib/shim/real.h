@@ -18,7 +18,14 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 
-struct found_object;
+/* What _dl_find_object() fills in; <dlfcn.h> has it since glibc 2.35. */
+struct found_object {
+	unsigned long long flags;
+	void *map_start, *map_end;
+	struct link_map *link_map;
+	void *eh_frame_hdr;
+	unsigned long long reserved[7];
+};
 
 struct real {
 	void *(*malloc)(size_t size);
@@ -75,6 +82,12 @@ bool real_is_finding(void);
 
 /* True if the program reaches another malloc than ours: its own. */
 bool real_is_foreign(void);
+
+/* The next definition after ours, or NULL: while they are being found. */
+void *real_next(const char *name);
+
+/* Whether both are in the same object. */
+bool real_are_together(const void *function, const void *other);
 
 /* The path by which the shim was loaded, or NULL. */
 const char *real_own_path(void);

@@ -325,6 +325,9 @@ enum wire_function {
 	WIRE_FN_CFREE,
 	WIRE_FN_FREE_SIZED,
 	WIRE_FN_FREE_ALIGNED_SIZED,
+	WIRE_FN_NEW, /* of any kind; and so below */
+	WIRE_FN_NEW_ARRAY,
+	WIRE_FN_DELETE,
 	WIRE_NR_FUNCTIONS
 };
 

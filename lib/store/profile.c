@@ -32,6 +32,8 @@ static const char *const allocator_names[PROFILE_NR_ALLOCATORS] = {
 	[PROFILE_MEMALIGN] = "memalign",
 	[PROFILE_VALLOC] = "valloc",
 	[PROFILE_PVALLOC] = "pvalloc",
+	[PROFILE_NEW] = "operator new",
+	[PROFILE_NEW_ARRAY] = "operator new[]",
 };
 
 static const char *const quality_names[PROFILE_NR_QUALITY] = {

@@ -236,6 +236,8 @@ enum profile_allocator {
 	PROFILE_MEMALIGN,
 	PROFILE_VALLOC,
 	PROFILE_PVALLOC,
+	PROFILE_NEW, /* an allocator's own: others call malloc */
+	PROFILE_NEW_ARRAY,
 	PROFILE_NR_ALLOCATORS
 };
 

@@ -48,6 +48,73 @@ def test_totals_are_those_of_valgrind(events, runner, need, command):
     assert image["allocated_bytes"] == size
 
 
+NEW = r"""
+    #include <cstdio>
+    #include <new>
+    struct alignas(64) Wide { char bytes[192]; };
+    static void *volatile kept;
+    template <class T> static T *seen(T *block) { kept = block; return block; }
+    int main()
+    {
+        for (int i = 0; i < 10; i++) {
+            delete seen(new int(i));
+            delete[] seen(new char[100]);
+            delete seen(new (std::nothrow) double(1));
+            delete[] seen(new (std::nothrow) char[300]);
+            delete seen(new Wide);
+            delete[] seen(new Wide[3]);
+            delete seen(new (std::nothrow) Wide);
+            operator delete(seen(operator new(77)), 77ul);
+            operator delete(seen(operator new(640, std::align_val_t(128))), 640ul, std::align_val_t(128));
+        }
+        seen(new char[1000]);
+        return 0;
+    }"""
+
+
+def test_every_new_and_delete_counts_once(events, runner, need, tmp_path):
+    need.tool("valgrind")
+    (tmp_path / "new.cc").write_text(NEW)
+    subprocess.run([need.tool("g++"), "-std=c++17", "-fsized-deallocation", "-O1", "-o", tmp_path / "new",
+                    tmp_path / "new.cc"], check=True)
+    image = events(tmp_path / "new").image
+    allocs, frees, size = valgrind_totals(runner, tmp_path / "new")
+    assert allocs >= 91 and frees >= 90
+    assert (image["allocations"], image["frees"], image["allocated_bytes"]) == (allocs, frees, size)
+
+
+def test_the_functions_that_free_by_other_names_count(events, need, tmp_path):
+    """Of C23, and one that libc keeps for old programs only: under the shim all are there."""
+    need.tool("gcc")
+    program = build(tmp_path, "others", """
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <stdlib.h>
+        #define OTHER(name, ...) void (*name)(__VA_ARGS__) = (void (*)(__VA_ARGS__))dlsym(RTLD_DEFAULT, #name)
+        int main(void) {
+            OTHER(cfree, void *); OTHER(free_sized, void *, size_t); OTHER(free_aligned_sized, void *, size_t, size_t);
+            cfree(malloc(10)); cfree(NULL); free_sized(malloc(20), 20); free_sized(NULL, 0);
+            free_aligned_sized(aligned_alloc(64, 128), 64, 128); free_aligned_sized(NULL, 8, 8);
+            return 0; }""")
+    image = events(program).image
+    assert (image["allocations"], image["frees"], image["freed_bytes"]) == (3, 3, 158)
+
+
+def test_blocks_of_another_preload_from_before_our_constructor_count(events, need, programs, tmp_path):
+    """The one behind us is made first, and ended last."""
+    need.tool("gcc")
+    other = build(tmp_path, "other", """
+        #include <stdlib.h>
+        static void *block[2];
+        __attribute__((constructor)) static void begin(void) { block[0] = malloc(50); block[1] = calloc(1, 60); }
+        __attribute__((destructor)) static void end(void) { free(block[0]); block[1] = realloc(block[1], 70); }
+        """, "-shared", "-fPIC")
+    run = events(programs / "guest_early", behind=other)
+    assert run.stdout == "4\n"
+    assert run.image["freed_bytes"] == 100 + 200 + 400 + 800 + 50 + 60
+    assert run.image["live_bytes"] == run.image["allocated_bytes"] - run.image["freed_bytes"] >= 70
+
+
 # --- order ------------------------------------------------------------------------------------
 
 
@@ -114,14 +181,14 @@ def leaves(run):
 
 
 @pytest.mark.parametrize("way", ["fork", "vfork", "bare", "execle", "fexecve", "spawn", "spawnp",
-                                 "system", "exec", "forkonly"])
+                                 "system", "exec", "forkonly", "_Fork", "clone", "execveat"])
 def test_what_a_program_executes_is_tracked(events, programs, way):
     run = events(programs / "heap_processes", way)
     parent, (leaf,) = run.images[0], leaves(run)
     assert parent["allocations"] == 6 and parent["live_bytes"] > 5000
     assert leaf["allocations"] == 8 and leaf["live_bytes"] > 7000
     assert (leaf["pid"] == parent["pid"]) == (way == "exec")
-    assert parent["forks"] == (way in ("fork", "bare", "execle", "fexecve", "forkonly"))
+    assert parent["forks"] == (way in ("fork", "_Fork", "bare", "execle", "execveat", "fexecve", "forkonly"))
 
 
 def test_forks_of_a_program_whose_threads_allocate(events, programs):

@@ -11,11 +11,13 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,16 +42,31 @@ static int wait_for(pid_t pid)
 	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 100;
 }
 
-static int by_fork(void)
+static int go_on(pid_t pid)
 {
-	pid_t pid = fork();
-
 	if (!pid) {
 		free(malloc(10));
 		execv(self, arguments);
 		_exit(101);
 	}
 	return wait_for(pid);
+}
+
+static int by_fork(void)
+{
+	return go_on(fork());
+}
+
+/* Without the handlers of pthread_atfork(). */
+static int by_bare_fork(void)
+{
+	return go_on(_Fork());
+}
+
+/* Behind libc's back. */
+static int by_clone(void)
+{
+	return go_on((pid_t)syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L));
 }
 
 static int by_vfork(void)
@@ -94,6 +111,17 @@ static int by_fexecve(void)
 
 	if (!pid) {
 		fexecve(fd, arguments, bare);
+		_exit(101);
+	}
+	return wait_for(pid);
+}
+
+static int by_execveat(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		execveat(AT_FDCWD, self, arguments, bare, 0);
 		_exit(101);
 	}
 	return wait_for(pid);
@@ -171,10 +199,11 @@ static const struct {
 	const char *name;
 	int (*run)(void);
 } ways[] = {
-	{ "fork", by_fork },	      { "vfork", by_vfork },	 { "bare", by_bare_exec },
-	{ "execle", by_execle },      { "fexecve", by_fexecve }, { "spawn", by_spawn },
-	{ "spawnp", by_spawnp },      { "system", by_system },	 { "exec", by_exec },
-	{ "forkonly", by_fork_only }, { "threads", by_threads },
+	{ "fork", by_fork },	      { "vfork", by_vfork },	   { "bare", by_bare_exec },
+	{ "execle", by_execle },      { "fexecve", by_fexecve },   { "spawn", by_spawn },
+	{ "spawnp", by_spawnp },      { "system", by_system },	   { "exec", by_exec },
+	{ "forkonly", by_fork_only }, { "threads", by_threads },   { "_Fork", by_bare_fork },
+	{ "clone", by_clone },	      { "execveat", by_execveat },
 };
 
 int main(int argc, char **argv)

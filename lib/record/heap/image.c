@@ -125,6 +125,8 @@ static enum profile_allocator allocator_of(unsigned int function)
 		[WIRE_FN_MEMALIGN] = PROFILE_MEMALIGN,
 		[WIRE_FN_VALLOC] = PROFILE_VALLOC,
 		[WIRE_FN_PVALLOC] = PROFILE_PVALLOC,
+		[WIRE_FN_NEW] = PROFILE_NEW,
+		[WIRE_FN_NEW_ARRAY] = PROFILE_NEW_ARRAY,
 	};
 
 	return function < WIRE_NR_FUNCTIONS ? allocators[function] : PROFILE_MALLOC;
