@@ -37,10 +37,19 @@ static unwind_rule rule_from_cfi(const struct walk *walk, const struct unwind_fr
 	return unwind_rule_or_chain(row.rule);
 }
 
-/* The low bits are as good as any, and the next step waits for them. */
-static inline uint32_t exit_at(uint32_t mask, uint64_t pc)
+/* From one return address to the next there are so many bytes at least. */
+enum { RETURN_STEP = ARCH_RETURN_IS_PUSHED ? 2 : ARCH_INSTRUCTION_MIN };
+
+/* Of the bits that tell return addresses apart the lowest are as good as any; and the next step waits
+ * for them, so they are not moved down first: a CPU multiplies as it adds an offset. */
+static inline size_t exit_offset(uint64_t mask, uint64_t pc)
 {
-	return (uint32_t)pc & mask;
+	return (pc & mask * RETURN_STEP) * (sizeof(struct walk_exit) / RETURN_STEP);
+}
+
+static inline const struct walk_exit *exit_at(const struct walk *walk, uint64_t mask, uint64_t pc)
+{
+	return (const struct walk_exit *)((const char *)walk->exit + exit_offset(mask, pc));
 }
 
 static inline bool is_known(const struct walk_exit *exit, const struct unwind_frame *frame)
@@ -50,7 +59,7 @@ static inline bool is_known(const struct walk_exit *exit, const struct unwind_fr
 
 unwind_rule walk_rule(const struct walk *walk, const struct unwind_frame *frame)
 {
-	const struct walk_exit *exit = &walk->exit[exit_at(walk->exit_mask, frame->pc)];
+	const struct walk_exit *exit = exit_at(walk, walk->exit_mask, frame->pc);
 
 	return is_known(exit, frame) ? exit->rule : rule_from_cfi(walk, frame);
 }
@@ -78,7 +87,8 @@ static void make_room(struct walk *walk)
 /* Half of one must never be seen, by a signal handler or after it jumped away. */
 static void remember(struct walk *walk, const struct unwind_frame *frame, unwind_rule rule)
 {
-	struct walk_exit *exit = &walk->exit[exit_at(walk->exit_mask, frame->pc)];
+	size_t offset = exit_offset(walk->exit_mask, frame->pc);
+	struct walk_exit *exit = (struct walk_exit *)((char *)walk->exit + offset);
 
 	if (frame->exact || is_known(exit, frame))
 		return;
@@ -118,7 +128,7 @@ static inline void set_barrier(struct walk *walk, uint32_t i)
 }
 
 /* Where the frame's pc is on the stack. */
-static inline uint64_t return_at(const struct walk *walk, uint32_t i)
+static inline uint64_t return_at(const struct walk *walk, size_t i)
 {
 	return ARCH_RETURN_IS_PUSHED ? walk->sp[i] + ARCH_RETURN_AT_CFA : walk->return_at[i];
 }
@@ -193,21 +203,21 @@ static inline uint64_t word_at(uint64_t address)
 }
 
 /* 0: the frame has its pc where it was.  Numbers, so that four are combined without a branch. */
-static inline uint64_t change(const struct walk *walk, uint32_t i)
+static inline uint64_t change(const struct walk *walk, size_t i)
 {
 	return unwind_code(word_at(return_at(walk, i))) ^ walk->pc[i];
 }
 
-static inline bool four_are_there(const struct walk *walk, uint32_t i)
+static inline bool four_are_there(const struct walk *walk, size_t i)
 {
 	return !(change(walk, i) | change(walk, i + 1) | change(walk, i + 2) | change(walk, i + 3));
 }
 
 /* How many of the first nr frames have their pc where it was.  The last four are looked at together,
  * some of them again: how many are left over nobody predicts. */
-static inline uint32_t nr_there(const struct walk *walk, uint32_t nr)
+static inline size_t nr_there(const struct walk *walk, size_t nr)
 {
-	uint32_t i = 0;
+	size_t i = 0;
 
 	while (i + 4 <= nr && four_are_there(walk, i))
 		i += 4;
@@ -236,7 +246,7 @@ static inline uint32_t unchanged(struct walk *walk, uint32_t nr)
 		return 0;
 
 	/* The innermost one's pc has been seen already. */
-	nr = nr_there(walk, nr - 1) + 1;
+	nr = (uint32_t)nr_there(walk, nr - 1) + 1;
 
 	uint32_t nr_fps = nr_fps_there(walk, walk->state[nr - 1].nr_fps);
 
@@ -267,14 +277,20 @@ static inline bool matches(const struct walk *walk, uint32_t i, const struct unw
 
 /* --- nodes ------------------------------------------------------------------------------------*/
 
-static uint32_t mark(struct walk *walk, uint64_t *hash, uint32_t parent, uint64_t address,
-		     uint32_t module)
+/* A stack so far.  By value: hashes wait for each other, and not for memory too. */
+struct tip {
+	uint64_t hash;
+	uint32_t node;
+};
+
+static struct tip mark(struct walk *walk, struct tip tip, uint64_t address, uint32_t module)
 {
-	*hash = trie_hash(*hash, address);
+	uint64_t hash = trie_hash(tip.hash, address);
+	uint32_t node = trie_find(walk->trie, hash, tip.node, address);
 
-	uint32_t id = trie_find(walk->trie, *hash, parent, address);
-
-	return id ? id : trie_add(walk->trie, *hash, parent, address, module);
+	if (!node)
+		node = trie_add(walk->trie, hash, tip.node, address, module);
+	return (struct tip){ hash, node };
 }
 
 static __attribute__((noinline)) uint32_t other_node(struct walk *walk, uint64_t hash,
@@ -292,22 +308,24 @@ static __attribute__((noinline)) uint32_t other_node(struct walk *walk, uint64_t
 	return trie_add(walk->trie, hash, parent, address, m ? m->id : WIRE_MODULE_NONE);
 }
 
-/* The node of a frame under that of its caller. */
-static inline uint32_t node_of(struct walk *walk, struct trie_view view, uint64_t *hash,
-			       uint32_t parent, uint64_t address)
+/* With a frame on top of it. */
+static inline struct tip add_frame(struct walk *walk, struct trie_view view, struct tip tip,
+				   uint64_t address)
 {
-	*hash = trie_hash(*hash, address);
+	uint64_t hash = trie_hash(tip.hash, address);
+	uint32_t node = trie_look(view, hash, tip.node, address);
 
-	uint32_t node = trie_look(view, *hash, parent, address);
-
-	return __builtin_expect(node != 0, 1) ? node : other_node(walk, *hash, parent, address);
+	if (__builtin_expect(!node, 0))
+		node = other_node(walk, hash, tip.node, address);
+	return (struct tip){ hash, node };
 }
 
-/* The parent of a root that was reached, or did not want to be. */
-static uint32_t root_node(struct walk *walk, uint64_t *hash, enum unwind_end end)
+/* Under a root that was reached, or did not want to be. */
+static struct tip no_frame(struct walk *walk, enum unwind_end end)
 {
-	*hash = 0;
-	return unwind_end_is_root(end) ? 0 : mark(walk, hash, 0, end, WIRE_MODULE_STOP);
+	struct tip none = { 0, 0 };
+
+	return unwind_end_is_root(end) ? none : mark(walk, none, end, WIRE_MODULE_STOP);
 }
 
 /* --- walking ----------------------------------------------------------------------------------*/
@@ -360,17 +378,18 @@ static inline __attribute__((always_inline)) struct walk_found *climb(struct wal
 	uint64_t sp = at->sp, pc = at->pc, fp = at->fp;
 	uint32_t flags, is_lost = at->fp_lost;
 	uint64_t room = room_above(walk, sp, &flags);
-	const uint32_t mask = walk->exit_mask;
+	const uint64_t mask = walk->exit_mask;
 
 	*place = WALK_FRAMES;
 	while (found != walk->found) {
-		const struct walk_exit *exit = &walk->exit[exit_at(mask, pc)];
+		const struct walk_exit *exit = exit_at(walk, mask, pc);
 		uint64_t distance = exit->distance;
 		unwind_rule rule = exit->rule;
 
 		uint32_t i = *place_of_sp(walk, sp);
 
-		if (walk->sp[i] == sp && walk->pc[i] == pc && i < old) {
+		/* One branch for all that may differ: nobody predicts which it is. */
+		if (!((walk->sp[i] ^ sp) | (walk->pc[i] ^ pc) | (i >= old))) {
 			*place = i;
 			break;
 		}
@@ -418,7 +437,7 @@ step_rare(struct walk *walk, struct walk_found *found, struct unwind_frame *at)
 static inline __attribute__((always_inline)) enum unwind_end
 step(struct walk *walk, struct walk_found *found, struct unwind_frame *at)
 {
-	const struct walk_exit *exit = &walk->exit[exit_at(walk->exit_mask, at->pc)];
+	const struct walk_exit *exit = exit_at(walk, walk->exit_mask, at->pc);
 	unwind_rule rule = exit->rule;
 
 	if (is_known(exit, at) && !flags_of(at)) {
@@ -503,39 +522,40 @@ static inline uint32_t settle(struct walk *walk, struct way way)
 {
 	struct trie_view view = trie_view(walk->trie);
 	struct walk_state plain = { 0, WALK_NEEDS_FP };
-	uint32_t node, i = way.old;
-	uint64_t hash;
+	struct tip tip;
+	size_t i = way.old;
 
 	if (i) {
-		node = walk->node[i - 1];
-		hash = walk->hash[i - 1];
+		tip = (struct tip){ walk->hash[i - 1], walk->node[i - 1] };
 		plain = plain_state(walk->state[i - 1]);
 	} else {
-		node = root_node(walk, &hash, way.end);
+		tip = no_frame(walk, way.end);
 	}
 	walk->nr_checkable = WALK_FRAMES;
 	for (const struct walk_found *found = way.first; found != end_of_found(walk);
 	     found++, i++) {
-		walk->sp[i] = found->sp;
-		walk->pc[i] = found->pc;
+		uint64_t sp = found->sp, pc = found->pc;
+
+		walk->sp[i] = sp;
+		walk->pc[i] = pc;
 		if (!ARCH_RETURN_IS_PUSHED)
 			walk->return_at[i] = walk->found_at[found - walk->found];
-		*place_of_sp(walk, found->sp) = (uint16_t)i;
+		*place_of_sp(walk, sp) = (uint16_t)i;
 		if (__builtin_expect(found->flags == plain.flags, 1)) {
 			walk->state[i] = plain;
 		} else {
-			keep_more(walk, i, found);
+			keep_more(walk, (uint32_t)i, found);
 			plain = plain_state(walk->state[i]);
 		}
-		node = node_of(walk, view, &hash, node, found->pc);
-		if (!node)
+		tip = add_frame(walk, view, tip, pc);
+		if (__builtin_expect(!tip.node, 0))
 			return WIRE_STACK_OTHER;
-		walk->node[i] = node;
-		walk->hash[i] = hash;
+		walk->node[i] = tip.node;
+		walk->hash[i] = tip.hash;
 	}
 	atomic_signal_fence(memory_order_release);
-	walk->nr = i;
-	return node;
+	walk->nr = (uint32_t)i;
+	return tip.node;
 }
 
 /* More frames than room: those of the last walk and the new ones, whose end was not found. */
@@ -553,34 +573,34 @@ static uint32_t place_of(uint32_t n)
 	return n < HALF ? WALK_FRAMES - 1 - n : n % HALF;
 }
 
-static __attribute__((noinline)) uint32_t walk_deep(struct walk *walk, struct unwind_frame *at)
+static __attribute__((noinline)) uint32_t walk_deep(struct walk *walk, uint64_t pc, uint64_t sp,
+						    uint64_t fp)
 {
+	struct unwind_frame at = { .pc = pc, .sp = sp, .fp = fp };
 	enum unwind_end end = UNWIND_MORE;
-	uint32_t nr = 0, node;
-	uint64_t hash;
+	uint32_t nr = 0;
 
 	while (!end && nr < MOST_FRAMES)
-		end = step_rare(walk, &walk->found[place_of(nr++)], at);
+		end = step_rare(walk, &walk->found[place_of(nr++)], &at);
 
-	node = root_node(walk, &hash, end ? end : UNWIND_END_TOO_DEEP);
+	struct tip tip = no_frame(walk, end ? end : UNWIND_END_TOO_DEEP);
+
 	for (uint32_t n = nr; n-- > 0;) {
 		if (n == HALF - 1 && nr > WALK_FRAMES)
-			node = mark(walk, &hash, node, nr - WALK_FRAMES, WIRE_MODULE_ELIDED);
+			tip = mark(walk, tip, nr - WALK_FRAMES, WIRE_MODULE_ELIDED);
 		if (n < HALF || nr - n <= HALF)
-			node = node_of(walk, trie_view(walk->trie), &hash, node,
-				       walk->found[place_of(n)].pc);
+			tip = add_frame(walk, trie_view(walk->trie), tip,
+					walk->found[place_of(n)].pc);
 	}
-	return node;
+	return tip.node;
 }
 
 uint32_t walk_stack(struct walk *walk, uint64_t pc, uint64_t sp, uint64_t fp)
 {
-	struct unwind_frame start = { .pc = pc, .sp = sp, .fp = fp };
-
 	forget_if_changed(walk);
 	stack_enter(&walk->stack, sp);
 
-	struct way way = go(walk, start);
+	struct way way = go(walk, (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp });
 
-	return is_deep(walk, way) ? walk_deep(walk, &start) : settle(walk, way);
+	return is_deep(walk, way) ? walk_deep(walk, pc, sp, fp) : settle(walk, way);
 }
