@@ -147,6 +147,49 @@ Test(heap_intake, orders_the_events_of_threads_by_their_numbers)
 	tear_down(&s);
 }
 
+/* A program that goes on while its page faults are looked for: it touches its block and frees it. */
+struct runner {
+	struct fake_ring *ring;
+	struct fault touch;
+	int looks;
+};
+
+static size_t take_faults(void *context, struct fault *to, size_t room)
+{
+	struct runner *runner = context;
+
+	cr_assert_gt(room, 0);
+	runner->looks++;
+	if (runner->looks == 1) {
+		runner->touch.time_ns = clock_now_ns();
+		sleep_ms(2);
+		fake_free(runner->ring, 0x1000);
+	}
+	if (runner->looks == 2)
+		*to = runner->touch;
+	return runner->looks == 2;
+}
+
+Test(heap_intake, charges_a_page_fault_before_the_block_is_freed)
+{
+	struct setup s = { 0 };
+	struct runner runner = { .touch = { .address = 0x1010, .pid = getpid() } };
+	struct profile_heap_site f;
+
+	set_up(&s);
+	heap_model_follow_faults(s.model);
+	s.intake.take_faults = take_faults;
+	s.intake.context = &runner;
+	runner.ring = fake_ring(&s.image, 8, 1);
+	fake_alloc(runner.ring, 0x1000, 100, 0);
+	intake_round(&s.intake);
+	intake_round(&s.intake);
+	cr_assert_eq(figures(&s, 0).frees, 1);
+	heap_model_site_figures(s.model, 0, &f);
+	cr_expect_eq(f.page_faults, 1);
+	tear_down(&s);
+}
+
 /* A thread that has taken a number and not yet published its event. */
 struct stuck {
 	struct fake_ring *ring;

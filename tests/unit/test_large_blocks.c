@@ -41,7 +41,7 @@ static void change(struct large_blocks *large, struct large_block *block)
 	uint64_t bytes = 4096 + UNIT * (pick(8) ? pick(3) : pick(300));
 
 	if (block->bytes) {
-		large_blocks_remove(large, block->start);
+		large_blocks_remove(large, block->start, block->bytes);
 		block->bytes = 0;
 	} else if (!overlaps(start, bytes)) {
 		*block = (struct large_block){ start, bytes };
@@ -67,5 +67,23 @@ Test(large_blocks, finds_what_brute_force_finds)
 			change(&large, &all[pick(BLOCKS)]);
 	}
 	cr_expect(gt(int, found, 10000));
+	large_blocks_release(&large);
+}
+
+/* It would take years to look wherever a block could begin that reaches so far. */
+Test(large_blocks, are_found_or_not_wherever_the_largest_possible_one_is)
+{
+	const uint64_t huge = UINT64_C(1) << 46, small = UINT64_C(3) << 46;
+	struct large_blocks large = { 0 };
+
+	large_blocks_add(&large, huge, huge);
+	large_blocks_add(&large, small, 4096);
+	for (uint64_t i = 0; i < 100000; i++) {
+		uint64_t behind = small + 8192 + 4096 * i;
+
+		cr_assert(eq(u64, large_blocks_find(&large, behind), 0));
+		cr_assert(eq(u64, large_blocks_find(&large, 2 * huge - 1 - 4096 * i), huge));
+		cr_assert(eq(u64, large_blocks_find(&large, small + i % 4096), small));
+	}
 	large_blocks_release(&large);
 }

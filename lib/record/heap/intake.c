@@ -469,13 +469,14 @@ bool intake_round(struct intake *intake)
 
 	beat(intake);
 	ticks_sync(&intake->ticks);
-	if (intake->take_faults)
-		fault_queue_fill(&intake->faults, intake->take_faults, intake->context);
 	intake_find_new(intake);
 	intake_find_dead(intake, before);
 
 	now = atomic_load(sequence); /* before looking at anything that is below it */
 	intake_find_new(intake);
+	/* Not before: those that were before an event which is taken now have to be there. */
+	if (intake->take_faults)
+		fault_queue_fill(&intake->faults, intake->take_faults, intake->context);
 	any = merge(intake, watermark(intake, now));
 	take_old_faults(intake, clock_now_ns());
 	give_back(intake);

@@ -253,7 +253,7 @@ static ALWAYS_INLINE void give_back(struct heap_model *model, struct model_image
 static inline void note_gone(struct model_image *image, const struct block *block)
 {
 	if (__builtin_expect(image->large != NULL, 0) && block->size >= LARGE_BLOCK_MIN)
-		large_blocks_remove(image->large, block->address);
+		large_blocks_remove(image->large, block->address, block->size);
 }
 
 /* Puts the block into the table.  Was one there, then its free never reached us. */
