@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_state - what a heap model keeps: for model.c, which changes it by events, model_faults.c,
+ * model_state - what a heap model keeps: for model_events.c, which changes it by events, model_faults.c,
  * which finds the blocks that page faults are in, and model_figures.c, which tells what it comes to.
  *
  * In a sample a block counts for as many as it stands for: sums of images, threads and the tree are
@@ -115,5 +115,8 @@ static inline struct timeline_now tree_now(const struct heap_model *model)
 
 /* Adds the figures of an image that is to be forgotten to those of all that are. */
 void model_figures_retire(struct heap_model *model, const struct model_image *image);
+
+/* Before something changes at this time, which is in a later slice of the timelines: seldom. */
+void model_turn(struct heap_model *model, struct model_image *image, uint64_t time_ns);
 
 #endif
