@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <criterion/criterion.h>
@@ -21,6 +22,7 @@
 #include "base/map.h"
 #include "base/proc_file.h"
 #include "base/signal_text.h"
+#include "base/stretch.h"
 #include "base/thread.h"
 #include "base/vec.h"
 
@@ -191,6 +193,47 @@ static void keep_line(enum log_domain domain, const char *line)
 {
 	snprintf(last_line, sizeof(last_line), "%s: %s", log_domain_name(domain), line);
 }
+
+Test(stretch, keeps_what_it_holds_and_new_bytes_are_zero)
+{
+	const size_t sizes[] = { 1, 100000, 1 << 20, (2 << 20) + 1, 6 << 20, 80 << 20 };
+	struct stretch stretch = { 0 };
+	size_t before = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		stretch_grow(&stretch, sizes[i]);
+		cr_assert_geq(stretch.bytes, sizes[i]);
+
+		unsigned char *at = stretch_start(&stretch);
+
+		for (size_t n = 0; n < stretch.bytes; n += 512) {
+			cr_assert_eq(at[n], n < before ? 1 + n / 512 % 251 : 0);
+			at[n] = (unsigned char)(1 + n / 512 % 251);
+		}
+		before = stretch.bytes;
+	}
+	stretch_release(&stretch);
+	cr_assert_null(stretch_start(&stretch));
+}
+
+#ifndef __SANITIZE_ADDRESS__ /* which needs more addresses than any limit leaves */
+
+/* ulimit -v: there are none to spare. */
+Test(stretch, grows_within_a_limit_of_addresses)
+{
+	const struct rlimit limit = { 1 << 30, RLIM_INFINITY };
+	struct stretch stretch = { 0 };
+
+	cr_assert_eq(setrlimit(RLIMIT_AS, &limit), 0);
+	for (size_t bytes = 1 << 20; bytes <= 256 << 20; bytes *= 2) {
+		stretch_grow(&stretch, bytes);
+		cr_assert_eq(stretch.at[bytes - 1], 0);
+		stretch.at[bytes - 1] = 1;
+	}
+	stretch_release(&stretch);
+}
+
+#endif
 
 Test(log, only_enabled_domains_are_heard)
 {

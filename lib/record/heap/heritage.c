@@ -48,9 +48,11 @@ void heritage_lose(struct heritage *heritage, uint64_t bytes)
 
 bool heritage_take(struct heritage *heritage, uint64_t address, struct block *block)
 {
+	uint64_t hash = blocks_hash(address);
+
 	vec_each(&heritage->tables, table)
 	{
-		if (!blocks_take(table, address, block))
+		if (!blocks_take(table, hash, address, block))
 			continue;
 		return true;
 	}

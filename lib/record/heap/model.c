@@ -124,7 +124,7 @@ void heap_model_thread(struct heap_model *model, uint32_t lane, int32_t tid, boo
 			 (struct model_thread){ .tid = tid, .number = number(*thread) });
 	}
 	if (fresh)
-		image->threads.at[*thread].last_alloc = 0;
+		image->threads.at[*thread].last_address = 0;
 	model->lanes.at[lane].thread = (uint32_t)*thread;
 }
 

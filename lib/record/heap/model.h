@@ -61,7 +61,7 @@ enum heap_op {
 struct heap_event {
 	uint64_t address; /* not 0 */
 	uint64_t size;	  /* below 2^48 */
-	uint64_t time_ns;
+	uint64_t time_ns; /* not UINT64_MAX */
 	uint32_t site;
 	uint32_t lane : 24, op : 8;
 };

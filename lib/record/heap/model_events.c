@@ -100,23 +100,20 @@ static inline void note_gone(struct model_image *image, const struct block *bloc
 static ALWAYS_INLINE void place(struct heap_model *model, struct model_image *image,
 				const struct block *block, uint64_t time_ns)
 {
-	bool added;
-	struct block *slot = blocks_add(&image->blocks, block->address, &added);
+	struct block former;
 
-	if (!added) {
+	if (__builtin_expect(
+		    blocks_put(&image->blocks, blocks_hash(block->address), block, &former), 0)) {
 		image->duplicates++;
-		note_gone(image, slot);
-		give_back(model, image, slot, time_ns);
+		note_gone(image, &former);
+		give_back(model, image, &former, time_ns);
 	}
-	*slot = *block;
 	if (__builtin_expect(image->large != NULL, 0) && block->size >= LARGE_BLOCK_MIN)
 		large_blocks_add(image->large, block->address, block->size);
 }
 
-/* operation: 0 if that is none by which a block can be temporary. */
 static inline void bring(struct heap_model *model, struct model_image *image,
-			 struct model_thread *thread, const struct heap_event *event,
-			 uint32_t operation)
+			 struct model_thread *thread, const struct heap_event *event)
 {
 	struct worth worth_is = worth(model, event->site, event->size);
 	struct block block = {
@@ -125,7 +122,6 @@ static inline void bring(struct heap_model *model, struct model_image *image,
 		.thread = (uint16_t)thread->number,
 		.born_ns = event->time_ns,
 		.site = event->site,
-		.operation = operation,
 	};
 
 	place(model, image, &block, event->time_ns);
@@ -135,7 +131,6 @@ static inline void bring(struct heap_model *model, struct model_image *image,
 	image->allocated_bytes += worth_is.bytes;
 	model->allocated_bytes += worth_is.bytes;
 	thread->allocated_bytes += worth_is.bytes;
-	thread->last_alloc = operation;
 }
 
 static void allocate(struct heap_model *model, struct model_image *image,
@@ -143,18 +138,20 @@ static void allocate(struct heap_model *model, struct model_image *image,
 {
 	uint64_t blocks = worth(model, event->site, event->size).blocks;
 
-	/* Never 0, which is none. */
-	image->operation += 1 + (image->operation == UINT32_MAX);
-	bring(model, image, thread, event, image->operation);
+	bring(model, image, thread, event);
 	image->allocations += blocks;
 	model->allocations += blocks;
 	thread->allocations += blocks;
+	thread->last_address = event->address;
+	thread->last_born_ns = event->time_ns;
 }
 
-/* The last operation of this thread was the allocation of this very block. */
+/* The last operation of this thread was the allocation of this very block.  (The time tells apart
+ * only what threads without a number of their own do.) */
 static bool is_temporary(const struct model_thread *thread, const struct block *block)
 {
-	return block->operation && thread->last_alloc == block->operation;
+	return thread->last_address == block->address && thread->number == block->thread &&
+	       thread->last_born_ns == block->born_ns;
 }
 
 /* The forked child frees what is not its own.  It may be none that we knew: a thread of the parent
@@ -207,14 +204,15 @@ static inline void end_block(struct heap_model *model, struct model_image *image
 		thread->frees += worth_is.blocks;
 		thread->freed_bytes += worth_is.bytes;
 	}
-	thread->last_alloc = 0;
+	thread->last_address = 0;
 }
 
 static inline void release(struct heap_model *model, struct model_image *image,
 			   struct model_thread *thread, const struct heap_event *event)
 {
 	struct block block = { 0 };
-	bool is_own = blocks_take(&image->blocks, event->address, &block);
+	bool is_own = blocks_take(&image->blocks, blocks_hash(event->address), event->address,
+				  &block);
 
 	if (is_own)
 		note_gone(image, &block);
@@ -223,7 +221,7 @@ static inline void release(struct heap_model *model, struct model_image *image,
 		return;
 	}
 	free_inherited(model, image, event->address);
-	thread->last_alloc = 0;
+	thread->last_address = 0;
 }
 
 static void realloc_failed(struct heap_model *model, struct model_image *image, struct lane *lane,
@@ -240,7 +238,7 @@ static void realloc_begin(struct heap_model *model, struct model_image *image, s
 		realloc_failed(model, image, lane, event->time_ns);
 	lane->in_realloc = true;
 	lane->inherited = 0;
-	if (blocks_take(&image->blocks, event->address, &lane->block)) {
+	if (blocks_take(&image->blocks, blocks_hash(event->address), event->address, &lane->block)) {
 		note_gone(image, &lane->block);
 		return;
 	}
@@ -272,7 +270,6 @@ static void reallocate(struct heap_model *model, struct model_image *image,
 	block.size = event->size;
 	block.thread = (uint16_t)thread->number;
 	block.site = event->site;
-	block.operation = 0;
 	place(model, image, &block, time_ns);
 
 	sums_change(model, image, (int64_t)block.size - (int64_t)old->size, 0, time_ns);
@@ -306,7 +303,7 @@ static void realloc_done(struct heap_model *model, struct model_image *image, st
 			image->unknown_frees++;
 		allocate(model, image, thread, event);
 	}
-	thread->last_alloc = 0;
+	thread->last_address = 0;
 }
 
 /* The other half of a reallocation is not of the sample, or comes apart. */
@@ -322,7 +319,7 @@ static void realloc_left(struct heap_model *model, struct model_image *image, st
 		take_away(model, image, block, time_ns);
 		thread->freed_bytes += worth(model, block->site, block->size).bytes;
 	}
-	thread->last_alloc = 0;
+	thread->last_address = 0;
 	lane->in_realloc = false;
 }
 
@@ -331,10 +328,11 @@ static void realloc_came(struct heap_model *model, struct model_image *image,
 {
 	uint64_t blocks = worth(model, event->site, event->size).blocks;
 
-	bring(model, image, thread, event, 0);
+	bring(model, image, thread, event);
 	model->sites.past[event->site].reallocations++;
 	image->reallocations += blocks;
 	thread->reallocations += blocks;
+	thread->last_address = 0;
 }
 
 static void realloc_end(struct heap_model *model, struct model_image *image, struct lane *lane,
@@ -378,7 +376,7 @@ static void apply(struct heap_model *model, const struct heap_event *event)
 		realloc_came(model, image, thread_of(image, lane), event);
 		break;
 	case HEAP_OTHERS:
-		thread_of(image, lane)->last_alloc = 0;
+		thread_of(image, lane)->last_address = 0;
 		break;
 	}
 }
@@ -388,7 +386,8 @@ __attribute__((always_inline)) static inline void prefetch(struct heap_model *mo
 {
 	const struct lane *lane = &model->lanes.at[event->lane];
 
-	blocks_prefetch(&model->images.at[lane->image]->blocks, event->address);
+	blocks_prefetch(blocks_at(&model->images.at[lane->image]->blocks,
+				  blocks_hash(event->address)));
 	__builtin_prefetch(&model->sites.at[event->site], 1);
 }
 

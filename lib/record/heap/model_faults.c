@@ -11,34 +11,32 @@ void heap_model_follow_faults(struct heap_model *model)
 	model->has_faults = true;
 }
 
-static const struct block *small_block_around(struct model_image *image, uint64_t address)
+static bool small_block_around(const struct model_image *image, uint64_t address,
+			       struct block *block)
 {
 	for (uint64_t at = address & ~(uint64_t)(GRAIN - 1), back = 0;
-	     back < LARGE_BLOCK_MIN && back < at; back += GRAIN) {
-		const struct block *block = blocks_find(&image->blocks, at - back);
-
-		if (block)
-			return address - block->address < block->size ? block : NULL;
-	}
-	return NULL;
+	     back < LARGE_BLOCK_MIN && back < at; back += GRAIN)
+		if (blocks_find(&image->blocks, at - back, block))
+			return address - block->address < block->size;
+	return false;
 }
 
-static const struct block *block_around(struct model_image *image, uint64_t address)
+static bool block_around(const struct model_image *image, uint64_t address, struct block *block)
 {
 	uint64_t start = large_blocks_find(image->large, address);
 
-	return start ? blocks_find(&image->blocks, start) : small_block_around(image, address);
+	return start ? blocks_find(&image->blocks, start, block)
+		     : small_block_around(image, address, block);
 }
 
 bool heap_model_fault(struct heap_model *model, uint32_t id, uint64_t address)
 {
 	struct model_image *image = model->images.at[id];
-	const struct block *block =
-		block_around(image, address) ?: block_around(image, address + HEAD);
+	struct block block;
 
-	if (!block)
+	if (!block_around(image, address, &block) && !block_around(image, address + HEAD, &block))
 		return false;
-	model->sites.past[block->site].page_faults++;
+	model->sites.past[block.site].page_faults++;
 	image->page_faults++;
 	return true;
 }

@@ -27,8 +27,9 @@
 
 struct model_thread {
 	int32_t tid;
-	uint32_t number;     /* of the image's threads, as blocks have it */
-	uint32_t last_alloc; /* if that was its last operation; or 0 */
+	uint32_t number; /* of the image's threads, as blocks have it */
+	/* Of the block that its last operation allocated; address 0: that was another one. */
+	uint64_t last_address, last_born_ns;
 	uint64_t allocations, frees, reallocations;
 	uint64_t allocated_bytes, freed_bytes;
 	uint64_t temporary;
@@ -45,7 +46,6 @@ struct model_image {
 	uint64_t page_faults;
 	VEC(uint32_t) lanes;
 	uint32_t newest_site; /* + 1 */
-	uint32_t operation;   /* the last one's number */
 	uint64_t allocations, frees, reallocations;
 	uint64_t allocated_bytes, freed_bytes;
 	uint64_t temporary;
