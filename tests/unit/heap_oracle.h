@@ -41,7 +41,7 @@ struct oracle_image {
 	bool ended;
 	uint64_t unknown_frees, changed_ns;
 	uint64_t churn_bytes[4], churn_blocks[4];
-	struct heap_size_class sizes[SIZE_CLASSES];
+	struct histogram_sum sizes[SIZE_CLASSES];
 	bool is_glibc;
 	struct oracle_moment peak;
 };
@@ -83,7 +83,7 @@ static uint64_t oracle_slack(const struct oracle *o, int image, uint64_t address
 
 static void oracle_ask(struct oracle *o, int image, int site, uint64_t address, uint64_t size)
 {
-	struct heap_size_class *class;
+	struct histogram_sum *class;
 	int i = 0;
 
 	while (size > UINT64_C(16) << i)

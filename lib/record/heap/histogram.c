@@ -17,22 +17,11 @@ unsigned int histogram_widen(struct histogram *histogram, unsigned int class)
 	unsigned int first = histogram->first, end = first + histogram->nr;
 	unsigned int lower = histogram->nr && first < class ? first : class;
 	unsigned int upper = histogram->nr && end > class ? end : class + 1;
-	uint64_t *at = xcalloc(upper - lower, sizeof(*at));
+	struct histogram_sum *at = xcalloc(upper - lower, sizeof(*at));
 
 	if (histogram->nr)
 		memcpy(at + first - lower, histogram->at, histogram->nr * sizeof(*at));
 	free(histogram->at);
 	*histogram = (struct histogram){ at, (uint8_t)lower, (uint8_t)(upper - lower) };
 	return class - lower;
-}
-
-uint64_t histogram_sum(const struct histogram *histogram, uint64_t *sum)
-{
-	uint64_t all = 0;
-
-	for (unsigned int i = 0; i < histogram->nr; i++) {
-		sum[histogram->first + i] += histogram->at[i];
-		all += histogram->at[i];
-	}
-	return all;
 }

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * histogram - how many blocks are in which class, for very many sites.
+ * histogram - how many blocks are in which class of sizes, for very many sites.
  *
  *	struct histogram sizes = { 0 };
  *
- *	histogram_add(&sizes, size_class(bytes));	// for every event: cheap
+ *	histogram_add(&sizes, bytes, slack);		// for every event: cheap
+ *	for (i = 0; i < sizes.nr; i++)
+ *		use(sizes.first + i, sizes.at[i].blocks);
  *	histogram_release(&sizes);
- *
- *	uint64_t sum[SIZE_CLASSES] = { 0 };
- *
- *	histogram_sum(&sizes, sum);			// adds
  *
  * The blocks of a site have one size or few: what is kept are the classes from the first to the
  * last one in use.
@@ -19,8 +17,14 @@
 
 #include <stdint.h>
 
+#include "store/classes.h"
+
+struct histogram_sum {
+	uint64_t blocks, bytes, slack_bytes;
+};
+
 struct histogram {
-	uint64_t *at;
+	struct histogram_sum *at;
 	uint8_t first, nr; /* classes */
 };
 
@@ -29,16 +33,18 @@ void histogram_release(struct histogram *histogram);
 /* The class's place in at[], new. */
 unsigned int histogram_widen(struct histogram *histogram, unsigned int class);
 
-static inline void histogram_add(struct histogram *histogram, unsigned int class)
+static inline void histogram_add(struct histogram *histogram, uint64_t bytes, uint64_t slack)
 {
-	unsigned int i = class - histogram->first;
+	unsigned int class = size_class(bytes), i = class - histogram->first;
 
 	if (__builtin_expect(i >= histogram->nr, 0))
 		i = histogram_widen(histogram, class);
-	histogram->at[i]++;
-}
 
-/* Adds to the sums by class; returns the number of all. */
-uint64_t histogram_sum(const struct histogram *histogram, uint64_t *sum);
+	struct histogram_sum *sum = &histogram->at[i];
+
+	sum->blocks++;
+	sum->bytes += bytes;
+	sum->slack_bytes += slack;
+}
 
 #endif

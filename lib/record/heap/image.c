@@ -317,10 +317,13 @@ static void push_rows(struct image *image, struct aggregate *aggregate)
 
 static void push_sizes(struct image *image, struct aggregate *aggregate)
 {
+	struct histogram_sum sizes[SIZE_CLASSES];
+
+	heap_model_sizes(image->model, image->id, sizes);
 	for (unsigned int i = 0; i < SIZE_CLASSES; i++) {
-		struct heap_size_class class = heap_model_size(image->model, image->id, i);
-		struct profile_heap_size row = { image->process, size_class_most(i), class.blocks,
-						 class.bytes, class.slack_bytes };
+		struct profile_heap_size row = { image->process, size_class_most(i),
+						 sizes[i].blocks, sizes[i].bytes,
+						 sizes[i].slack_bytes };
 
 		if (row.blocks != image->pushed_sizes[i])
 			aggregate_heap_size(aggregate, &row);

@@ -153,12 +153,16 @@ void heap_model_weigh(struct heap_model *model, uint32_t site, uint64_t weight)
 
 void model_turn(struct heap_model *model, struct model_image *image, uint64_t time_ns)
 {
-	struct timeline_now in_image = image_now(model, image), in_tree = tree_now(model);
+	struct timeline_now now;
 
-	if (time_ns >= image->timeline.end_ns)
-		timeline_turn(&image->timeline, &in_image, time_ns);
-	if (time_ns >= model->timeline.end_ns)
-		timeline_turn(&model->timeline, &in_tree, time_ns);
+	if (time_ns >= image->timeline.end_ns) {
+		now = model_image_now(model, image);
+		timeline_turn(&image->timeline, &now, time_ns);
+	}
+	if (time_ns >= model->timeline.end_ns) {
+		now = model_tree_now(model);
+		timeline_turn(&model->timeline, &now, time_ns);
+	}
 }
 
 /* --- the end of an image -----------------------------------------------------------------------*/
@@ -169,7 +173,8 @@ static void leave_tree(struct heap_model *model, struct model_image *image, uint
 	peak_change(&model->tree, -(int64_t)image->peak.bytes, -(int64_t)image->peak.blocks,
 		    time_ns);
 	for (uint32_t id = image->newest_site; id; id = model->sites.at[id - 1].older)
-		site_keep(&model->sites, id - 1, &image->peak, &model->tree);
+		site_keep(&model->sites, id - 1, site_epochs(&image->peak, &model->tree),
+			  image->glibc_page);
 }
 
 void heap_model_end(struct heap_model *model, uint32_t id, uint64_t time_ns)

@@ -40,6 +40,7 @@
 #include <stdint.h>
 
 #include "record/heap/heritage.h"
+#include "record/heap/histogram.h"
 #include "record/heap/timeline.h"
 #include "store/profile.h"
 
@@ -64,12 +65,6 @@ struct heap_event {
 	uint64_t time_ns; /* not UINT64_MAX */
 	uint32_t site;
 	uint32_t lane : 24, op : 8;
-};
-
-/* Of what was asked for, by allocations and reallocations. */
-struct heap_size_class {
-	uint64_t blocks, bytes;
-	uint64_t slack_bytes; /* glibc made them larger by so much */
 };
 
 struct heap_model *heap_model_new(void);
@@ -135,9 +130,8 @@ void heap_model_site_figures(const struct heap_model *model, uint32_t site,
  * a sample, in parts of blocks as its figures are. */
 void heap_model_site_histograms(const struct heap_model *model, uint32_t site, uint64_t *sizes,
 				uint64_t *lifetimes);
-/* What the whole image asked for in a class. */
-struct heap_size_class heap_model_size(const struct heap_model *model, uint32_t image,
-				       unsigned int class);
+/* What the whole image asked for, by allocations and reallocations, in each of SIZE_CLASSES. */
+void heap_model_sizes(const struct heap_model *model, uint32_t image, struct histogram_sum *sizes);
 /* How many threads of the image there were, and the figures of the index-th; process is the caller's.
  * An operation of a lane whose thread was never told is of none: tid < 0. */
 size_t heap_model_nr_threads(const struct heap_model *model, uint32_t image);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <string.h>
+
 #include "base/alloc.h"
 #include "record/heap/model_state.h"
 #include "record/heap/site_figures.h"
@@ -20,8 +22,8 @@ static void churn_add(struct profile_heap *figures, const struct heap_model *mod
 	uint64_t bytes[PROFILE_NR_LIFETIMES] = { 0 }, blocks[PROFILE_NR_LIFETIMES] = { 0 };
 
 	for (unsigned int i = 0; i < LIFETIME_CLASSES; i++) {
-		bytes[churn_class(i)] += image->churn_bytes[i];
-		blocks[churn_class(i)] += image->churn_blocks[i];
+		bytes[churn_class(i)] += image->churn[i].bytes;
+		blocks[churn_class(i)] += image->churn[i].blocks;
 	}
 	for (size_t i = 0; i < PROFILE_NR_LIFETIMES; i++) {
 		figures->churn[i].bytes += to_bytes(model, bytes[i]);
@@ -29,17 +31,66 @@ static void churn_add(struct profile_heap *figures, const struct heap_model *mod
 	}
 }
 
+static void counts_add(struct model_counts *sum, const struct model_counts *counts)
+{
+	sum->allocations += counts->allocations;
+	sum->frees += counts->frees;
+	sum->reallocations += counts->reallocations;
+	sum->allocated_bytes += counts->allocated_bytes;
+	sum->freed_bytes += counts->freed_bytes;
+	sum->temporary += counts->temporary;
+}
+
+struct model_counts model_image_counts(const struct model_image *image)
+{
+	struct model_counts sum = image->apart;
+
+	vec_each(&image->threads, thread) counts_add(&sum, &thread->counts);
+	return sum;
+}
+
+static struct timeline_now now(const struct heap_model *model, const struct peak *peak,
+			       const struct model_counts *counts)
+{
+	return (struct timeline_now){ to_bytes(model, peak->bytes),
+				      to_blocks(model, counts->allocations),
+				      to_bytes(model, counts->allocated_bytes) };
+}
+
+struct timeline_now model_image_now(const struct heap_model *model, const struct model_image *image)
+{
+	struct model_counts counts = model_image_counts(image);
+
+	return now(model, &image->peak, &counts);
+}
+
+struct timeline_now model_tree_now(const struct heap_model *model)
+{
+	struct model_counts sum = model->retired_counts;
+
+	vec_each(&model->images, image)
+	{
+		struct model_counts counts =
+			*image ? model_image_counts(*image) : (struct model_counts){ 0 };
+
+		counts_add(&sum, &counts);
+	}
+	return now(model, &model->tree, &sum);
+}
+
 static void figures_add(struct profile_heap *figures, const struct heap_model *model,
 			const struct model_image *image)
 {
-	figures->allocations += to_blocks(model, image->allocations);
-	figures->frees += to_blocks(model, image->frees);
-	figures->reallocations += to_blocks(model, image->reallocations);
-	figures->allocated_bytes += to_bytes(model, image->allocated_bytes);
-	figures->freed_bytes += to_bytes(model, image->freed_bytes);
+	struct model_counts counts = model_image_counts(image);
+
+	figures->allocations += to_blocks(model, counts.allocations);
+	figures->frees += to_blocks(model, counts.frees);
+	figures->reallocations += to_blocks(model, counts.reallocations);
+	figures->allocated_bytes += to_bytes(model, counts.allocated_bytes);
+	figures->freed_bytes += to_bytes(model, counts.freed_bytes);
 	figures->live_bytes += to_bytes(model, image->peak.bytes);
 	figures->live_blocks += to_blocks(model, image->peak.blocks);
-	figures->temporary += to_blocks(model, image->temporary);
+	figures->temporary += to_blocks(model, counts.temporary);
 	figures->unknown_frees += image->unknown_frees;
 	figures->late_events += image->late;
 	figures->lost_events += image->lost;
@@ -54,23 +105,28 @@ static void figures_add(struct profile_heap *figures, const struct heap_model *m
 static void figures_peak(struct profile_heap *figures, const struct heap_model *model,
 			 const struct peak *peak)
 {
-	bool now = peak_is_now(peak);
+	bool is_now = peak_is_now(peak);
 
-	figures->peak_bytes = to_bytes(model, now ? peak->bytes : peak->max_bytes);
-	figures->peak_blocks = to_blocks(model, now ? peak->blocks : peak->max_blocks);
-	figures->peak_time_us = figures->allocations
-					? (int64_t)((now ? peak->changed_ns : peak->max_ns) / 1000)
-					: PROFILE_NO_TIME;
+	figures->peak_bytes = to_bytes(model, is_now ? peak->bytes : peak->max_bytes);
+	figures->peak_blocks = to_blocks(model, is_now ? peak->blocks : peak->max_blocks);
+	figures->peak_time_us =
+		figures->allocations ? (int64_t)((is_now ? peak->changed_ns : peak->max_ns) / 1000)
+				     : PROFILE_NO_TIME;
+}
+
+static struct peak_part now_of(const struct heap_model *model, const struct site *site)
+{
+	return site_now(site, model->images.at[site->image]->glibc_page);
 }
 
 static struct peak_part part_in_tree(const struct heap_model *model, uint32_t id)
 {
 	const struct site *site = &model->sites.at[id];
 	bool ended = model->images.at[site->image]->ended;
-	struct peak_part now = ended ? (struct peak_part){ 0 } : site_now(site);
+	struct peak_part held = ended ? (struct peak_part){ 0 } : now_of(model, site);
 
-	return peak_part_at_max(&model->tree, site->epoch_in_tree, &model->sites.past[id].in_tree,
-				&now);
+	return peak_part_at_max(&model->tree, (uint32_t)(site->epochs >> 32),
+				&model->sites.past[id].in_tree, &held);
 }
 
 bool heap_model_is_settled(const struct heap_model *model, uint32_t image)
@@ -85,10 +141,10 @@ bool heap_model_is_settled(const struct heap_model *model, uint32_t image)
 static struct peak_part part_in_image(const struct heap_model *model, uint32_t id)
 {
 	const struct site *site = &model->sites.at[id];
-	struct peak_part now = site_now(site);
+	struct peak_part held = now_of(model, site);
 
-	return peak_part_at_max(&model->images.at[site->image]->peak, site->epoch_in_image,
-				&model->sites.past[id].in_image, &now);
+	return peak_part_at_max(&model->images.at[site->image]->peak, (uint32_t)site->epochs,
+				&model->sites.past[id].in_image, &held);
 }
 
 static void site_add_variances(const struct heap_model *model, uint32_t id,
@@ -96,15 +152,16 @@ static void site_add_variances(const struct heap_model *model, uint32_t id,
 {
 	const struct site *site = &model->sites.at[id];
 	struct peak_part in_image = part_in_image(model, id), in_tree = part_in_tree(model, id);
-	uint64_t weight = model->weights.at[id], nr = site->allocations;
+	struct peak_part live = now_of(model, site);
+	uint64_t weight = model->weights.at[id], nr = site->got_blocks;
 
 	figures->allocations_variance =
 		worth_blocks_variance(weight, nr - model->sites.past[id].reallocations);
-	figures->allocated_variance = worth_bytes_variance(weight, nr, site->allocated_bytes);
+	figures->allocated_variance = worth_bytes_variance(weight, nr, site->got_bytes);
 	figures->at_peak_variance = worth_bytes_variance(weight, in_image.blocks, in_image.bytes);
 	figures->at_tree_peak_variance =
 		worth_bytes_variance(weight, in_tree.blocks, in_tree.bytes);
-	figures->live_variance = worth_bytes_variance(weight, site->live_blocks, site->live_bytes);
+	figures->live_variance = worth_bytes_variance(weight, live.blocks, live.bytes);
 }
 
 void heap_model_site_figures(const struct heap_model *model, uint32_t id,
@@ -113,25 +170,26 @@ void heap_model_site_figures(const struct heap_model *model, uint32_t id,
 	const struct site *site = &model->sites.at[id];
 	const struct site_past *past = &model->sites.past[id];
 	struct peak_part in_image = part_in_image(model, id), in_tree = part_in_tree(model, id);
+	uint64_t frees = site_frees(site);
 
 	*figures = (struct profile_heap_site){
 		.process = PROFILE_NONE,
 		.stack = PROFILE_NONE,
-		.allocations = site->allocations - past->reallocations,
-		.frees = site_frees(site),
+		.allocations = site->got_blocks - past->reallocations,
+		.frees = frees,
 		.reallocations = past->reallocations,
-		.allocated_bytes = site->allocated_bytes,
-		.freed_bytes = site->freed_bytes,
+		.allocated_bytes = site->got_bytes,
+		.freed_bytes = site->gone_bytes - past->reallocated_away + past->reallocated_here,
 		.at_peak_bytes = in_image.bytes,
 		.at_peak_blocks = in_image.blocks,
 		.at_tree_peak_bytes = in_tree.bytes,
 		.at_tree_peak_blocks = in_tree.blocks,
-		.live_bytes = site->live_bytes,
-		.live_blocks = site->live_blocks,
+		.live_bytes = site->got_bytes - site->gone_bytes,
+		.live_blocks = site->got_blocks - site->gone_blocks,
 		.temporary = site->temporary,
 		.cross_thread_frees = site->cross_thread_frees,
 		.lifetime_us = site->lifetime_ns / 1000,
-		.lifetime_blocks = site_frees(site),
+		.lifetime_blocks = frees,
 		.page_faults = past->page_faults,
 		.moved = past->moved,
 		.copied_bytes = past->copied_bytes,
@@ -148,22 +206,57 @@ void heap_model_site_histograms(const struct heap_model *model, uint32_t id, uin
 				uint64_t *lifetimes)
 {
 	const struct site *site = &model->sites.at[id];
-	uint64_t weight = worth(model, id, 0).blocks, asked[SIZE_CLASSES] = { 0 };
+	uint64_t weight = worth(model, id, 0).blocks;
+	struct histogram_sum asked[SIZE_CLASSES] = { 0 };
 
-	site_add_sizes(site, asked);
+	site_add_sizes(site, 0, asked);
 	for (size_t i = 0; i < SIZE_CLASSES; i++)
-		sizes[i] += asked[i] * weight;
+		sizes[i] += asked[i].blocks * weight;
 	for (size_t i = 0; i < LIFETIME_CLASSES; i++)
 		lifetimes[i] += site->lifetimes[i] * weight;
 }
 
-struct heap_size_class heap_model_size(const struct heap_model *model, uint32_t image,
-				       unsigned int class)
+/* What the bytes of so many blocks stand for, as if they had been added up block by block: of a
+ * sample those of a site have one size, or a weight of 1. */
+static uint64_t worth_of_all(const struct heap_model *model, uint32_t site, uint64_t bytes,
+			     uint64_t blocks)
 {
-	const struct heap_size_class *sum = &model->images.at[image]->sizes[class];
+	return worth(model, site, bytes / blocks).bytes * blocks +
+	       worth(model, site, bytes % blocks).bytes;
+}
 
-	return (struct heap_size_class){ to_blocks(model, sum->blocks), to_bytes(model, sum->bytes),
-					 to_bytes(model, sum->slack_bytes) };
+/* Of a sample, what the site's blocks stand for. */
+static void add_worth_of_sizes(const struct heap_model *model, uint32_t site, uint64_t glibc_page,
+			       struct histogram_sum *sums)
+{
+	struct histogram_sum asked[SIZE_CLASSES] = { 0 };
+
+	site_add_sizes(&model->sites.at[site], glibc_page, asked);
+	for (size_t i = 0; i < SIZE_CLASSES; i++) {
+		uint64_t blocks = asked[i].blocks;
+
+		if (!blocks)
+			continue;
+		sums[i].blocks += worth(model, site, 0).blocks * blocks;
+		sums[i].bytes += worth_of_all(model, site, asked[i].bytes, blocks);
+		sums[i].slack_bytes += worth_of_all(model, site, asked[i].slack_bytes, blocks);
+	}
+}
+
+void heap_model_sizes(const struct heap_model *model, uint32_t id, struct histogram_sum *sizes)
+{
+	const struct model_image *image = model->images.at[id];
+
+	memset(sizes, 0, SIZE_CLASSES * sizeof(*sizes));
+	for (uint32_t site = image->newest_site; site; site = model->sites.at[site - 1].older)
+		if (model->is_sample)
+			add_worth_of_sizes(model, site - 1, image->glibc_page, sizes);
+		else
+			site_add_sizes(&model->sites.at[site - 1], image->glibc_page, sizes);
+	for (size_t i = 0; i < SIZE_CLASSES; i++)
+		sizes[i] = (struct histogram_sum){ to_blocks(model, sizes[i].blocks),
+						   to_bytes(model, sizes[i].bytes),
+						   to_bytes(model, sizes[i].slack_bytes) };
 }
 
 /* Of what the tree holds, or where in_image of what the image does. */
@@ -212,6 +305,9 @@ void heap_model_figures(const struct heap_model *model, uint32_t image,
 
 void model_figures_retire(struct heap_model *model, const struct model_image *image)
 {
+	struct model_counts counts = model_image_counts(image);
+
+	counts_add(&model->retired_counts, &counts);
 	figures_add(&model->retired, model, image);
 	if (model->is_sample)
 		figures_add_variances(&model->retired, model, image, false);
@@ -230,12 +326,12 @@ void heap_model_thread_figures(const struct heap_model *model, uint32_t image, s
 	*figures = (struct profile_heap_thread){
 		.process = PROFILE_NONE,
 		.tid = thread->tid,
-		.allocations = to_blocks(model, thread->allocations),
-		.frees = to_blocks(model, thread->frees),
-		.reallocations = to_blocks(model, thread->reallocations),
-		.allocated_bytes = to_bytes(model, thread->allocated_bytes),
-		.freed_bytes = to_bytes(model, thread->freed_bytes),
-		.temporary = to_blocks(model, thread->temporary),
+		.allocations = to_blocks(model, thread->counts.allocations),
+		.frees = to_blocks(model, thread->counts.frees),
+		.reallocations = to_blocks(model, thread->counts.reallocations),
+		.allocated_bytes = to_bytes(model, thread->counts.allocated_bytes),
+		.freed_bytes = to_bytes(model, thread->counts.freed_bytes),
+		.temporary = to_blocks(model, thread->counts.temporary),
 	};
 }
 
@@ -266,14 +362,14 @@ struct profile_heap_handoff heap_model_handoff(const struct heap_model *model, u
 
 struct timeline_slices heap_model_timeline(struct heap_model *model, uint32_t id)
 {
-	struct timeline_now now;
+	struct timeline_now is;
 
 	if (id == PROFILE_NONE) {
-		now = tree_now(model);
-		return timeline_take(&model->timeline, &now);
+		is = model_tree_now(model);
+		return timeline_take(&model->timeline, &is);
 	}
-	now = image_now(model, model->images.at[id]);
-	return timeline_take(&model->images.at[id]->timeline, &now);
+	is = model_image_now(model, model->images.at[id]);
+	return timeline_take(&model->images.at[id]->timeline, &is);
 }
 
 uint64_t heap_model_duplicates(const struct heap_model *model, uint32_t image)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_state - what a heap model keeps: for model_events.c, which changes it by events, model_faults.c,
- * which finds the blocks that page faults are in, and model_figures.c, which tells what it comes to.
+ * model_state - what a heap model keeps: for model_events.c, which changes it by events (the sums of
+ * images by model_sums.h), model_faults.c, which finds the blocks that page faults are in, and
+ * model_figures.c, which tells what it comes to.  What can be added up afterwards is not counted with
+ * each event.
  *
  * In a sample a block counts for as many as it stands for: sums of images, threads and the tree are
  * worths (worth.h), which to_blocks() and to_bytes() turn into numbers; those of sites are of the
@@ -25,38 +27,41 @@
 /* The threads after these share the number of nobody. */
 #define MODEL_NOBODY UINT16_MAX
 
+struct model_counts {
+	uint64_t allocations, frees, reallocations;
+	uint64_t allocated_bytes, freed_bytes;
+	uint64_t temporary;
+};
+
 struct model_thread {
 	int32_t tid;
 	uint32_t number; /* of the image's threads, as blocks have it */
 	/* Of the block that its last operation allocated; address 0: that was another one. */
 	uint64_t last_address, last_born_ns;
-	uint64_t allocations, frees, reallocations;
-	uint64_t allocated_bytes, freed_bytes;
-	uint64_t temporary;
+	struct model_counts counts;
 };
 
 struct model_image {
 	struct blocks blocks;
 	struct peak peak;
 	struct timeline timeline;
+	uint64_t glibc_page;  /* see slack.h */
 	struct map thread_of; /* tid to index of threads */
 	VEC(struct model_thread) threads;
+	struct model_counts apart;  /* of no thread */
 	struct handoffs handoffs;   /* by number of thread */
 	struct large_blocks *large; /* NULL: page faults are not followed */
 	uint64_t page_faults;
 	VEC(uint32_t) lanes;
 	uint32_t newest_site; /* + 1 */
-	uint64_t allocations, frees, reallocations;
-	uint64_t allocated_bytes, freed_bytes;
-	uint64_t temporary;
-	uint64_t churn_bytes[LIFETIME_CLASSES], churn_blocks[LIFETIME_CLASSES];
-	struct heap_size_class sizes[SIZE_CLASSES];
+	struct {
+		uint64_t bytes, blocks;
+	} churn[LIFETIME_CLASSES];
 	uint64_t unknown_frees, duplicates, late, lost;
 	bool forked;
 	struct heritage *heritage; /* NULL: none, or not known */
 	uint64_t inherited_bytes, inherited_frees;
 	bool ended;
-	uint64_t glibc_page; /* see slack.h */
 };
 
 struct lane {
@@ -71,10 +76,10 @@ struct heap_model {
 	struct sites sites;
 	VEC(struct lane) lanes;
 	VEC(uint32_t) free_lanes, free_images;
-	struct profile_heap retired; /* sums over the images that are forgotten */
+	struct profile_heap retired;	    /* sums over the images that are forgotten */
+	struct model_counts retired_counts; /* the same, as they are kept */
 	struct peak tree;
 	struct timeline timeline; /* of the tree */
-	uint64_t allocations, allocated_bytes;
 	bool is_sample, has_faults;
 	VEC(uint64_t) weights; /* of a sample, by site */
 };
@@ -98,20 +103,11 @@ static inline uint64_t to_bytes(const struct heap_model *model, uint64_t sum)
 	return __builtin_expect(model->is_sample, 0) ? worth_bytes(sum) : sum;
 }
 
-static inline struct timeline_now image_now(const struct heap_model *model,
-					    const struct model_image *image)
-{
-	return (struct timeline_now){ to_bytes(model, image->peak.bytes),
-				      to_blocks(model, image->allocations),
-				      to_bytes(model, image->allocated_bytes) };
-}
-
-static inline struct timeline_now tree_now(const struct heap_model *model)
-{
-	return (struct timeline_now){ to_bytes(model, model->tree.bytes),
-				      to_blocks(model, model->allocations),
-				      to_bytes(model, model->allocated_bytes) };
-}
+/* Over the threads of an image: nobody counts that while events are applied. */
+struct model_counts model_image_counts(const struct model_image *image);
+struct timeline_now model_image_now(const struct heap_model *model,
+				    const struct model_image *image);
+struct timeline_now model_tree_now(const struct heap_model *model);
 
 /* Adds the figures of an image that is to be forgotten to those of all that are. */
 void model_figures_retire(struct heap_model *model, const struct model_image *image);

@@ -43,10 +43,17 @@ static inline void peak_leave(struct peak *peak)
 	peak->max_ns = peak->changed_ns;
 }
 
+/* Before it falls. */
+static inline void peak_fall(struct peak *peak)
+{
+	if (peak_is_now(peak))
+		peak_leave(peak);
+}
+
 static inline void peak_change(struct peak *peak, int64_t bytes, int64_t blocks, uint64_t time_ns)
 {
-	if (bytes < 0 && peak_is_now(peak))
-		peak_leave(peak);
+	if (bytes < 0)
+		peak_fall(peak);
 	peak->bytes += (uint64_t)bytes;
 	peak->blocks += (uint64_t)blocks;
 	peak->changed_ns = time_ns;

@@ -1,36 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/heap/site.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/alloc.h"
 #include "base/vec.h"
 
-#define CACHE_LINE 64
-#define ROOM_MIN 64
+#define ROOM_MIN 256
+/* At once: some hundred microseconds. */
+#define ROOM_STEP 8192
 
 void sites_release(struct sites *sites)
 {
 	vec_each(sites, site) histogram_release(&site->other_sizes);
-	free(sites->at);
-	free(sites->past);
+	stretch_release(&sites->stretch);
+	stretch_release(&sites->stretch_of_past);
 	vec_free(&sites->free);
 	*sites = (struct sites){ 0 };
 }
 
 static void sites_grow(struct sites *sites)
 {
-	size_t room = sites->room ? sites->room * 2 : ROOM_MIN;
-	void *at;
+	size_t more = sites->room < ROOM_STEP ? sites->room : ROOM_STEP;
+	size_t room = sites->room + (more ? more : ROOM_MIN);
 
-	if (posix_memalign(&at, CACHE_LINE, room * sizeof(struct site)))
-		at = xcalloc(SIZE_MAX / 2, 1); /* out of memory, said there */
-	if (sites->nr)
-		memcpy(at, sites->at, sites->nr * sizeof(struct site));
-	free(sites->at);
-	sites->at = at;
-	sites->past = xreallocarray(sites->past, room, sizeof(sites->past[0]));
+	stretch_grow(&sites->stretch, room * sizeof(struct site));
+	stretch_grow(&sites->stretch_of_past, room * sizeof(struct site_past));
+	sites->at = stretch_start(&sites->stretch);
+	sites->past = stretch_start(&sites->stretch_of_past);
 	sites->room = room;
 }
 
@@ -56,6 +50,49 @@ void sites_remove(struct sites *sites, uint32_t id)
 	vec_push(&sites->free, id);
 }
 
+void site_keep_now(struct sites *sites, uint32_t id, uint64_t epochs, uint64_t glibc_page)
+{
+	struct site *site = &sites->at[id];
+	struct site_past *past = &sites->past[id];
+	struct peak_part now = site_now(site, glibc_page);
+
+	if ((uint32_t)(site->epochs ^ epochs))
+		past->in_image = now;
+	if ((site->epochs ^ epochs) >> 32)
+		past->in_tree = now;
+	site->epochs = epochs;
+}
+
+void site_get_other(struct site *site, uint64_t address, uint64_t size, uint64_t glibc_page)
+{
+	uint64_t slack = slack_of(glibc_page, address, size);
+
+	if (site->main_size == SITE_NO_SIZE && site_can_be_main(size)) {
+		site->main_size = size;
+		return;
+	}
+	site->other_blocks++;
+	site->other_slack += slack;
+	histogram_add(&site->other_sizes, size, slack);
+}
+
+static uint64_t main_slack(const struct site *site, uint64_t glibc_page)
+{
+	return site->main_size == SITE_NO_SIZE ? 0 : slack_of(glibc_page, 0, site->main_size);
+}
+
+struct peak_part site_now(const struct site *site, uint64_t glibc_page)
+{
+	uint64_t blocks = site->got_blocks - site->gone_blocks;
+
+	return (struct peak_part){
+		.bytes = site->got_bytes - site->gone_bytes,
+		.blocks = blocks,
+		.slack = (blocks - site->other_blocks) * main_slack(site, glibc_page) +
+			 site->other_slack,
+	};
+}
+
 uint64_t site_frees(const struct site *site)
 {
 	uint64_t frees = 0;
@@ -65,10 +102,24 @@ uint64_t site_frees(const struct site *site)
 	return frees;
 }
 
-void site_add_sizes(const struct site *site, uint64_t *sum)
+static void sum_add(struct histogram_sum *sum, const struct histogram_sum *more)
 {
-	uint64_t others = histogram_sum(&site->other_sizes, sum);
+	sum->blocks += more->blocks;
+	sum->bytes += more->bytes;
+	sum->slack_bytes += more->slack_bytes;
+}
 
-	if (site->allocations > others)
-		sum[size_class(site->main_size)] += site->allocations - others;
+void site_add_sizes(const struct site *site, uint64_t glibc_page, struct histogram_sum *sums)
+{
+	struct histogram_sum main = { .blocks = site->got_blocks };
+
+	for (unsigned int i = 0; i < site->other_sizes.nr; i++) {
+		main.blocks -= site->other_sizes.at[i].blocks;
+		sum_add(&sums[site->other_sizes.first + i], &site->other_sizes.at[i]);
+	}
+	if (!main.blocks)
+		return;
+	main.bytes = main.blocks * site->main_size;
+	main.slack_bytes = main.blocks * main_slack(site, glibc_page);
+	sum_add(&sums[size_class(site->main_size)], &main);
 }

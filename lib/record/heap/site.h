@@ -5,51 +5,54 @@
  *	id = sites_add(&sites, image, older);
  *	site = &sites.at[id];
  *
- *	site_keep(&sites, id, &image->peak, &tree_peak);	// before each change
- *	site_get(site, size, slack);				// it has one block more
- *	site_give(site, size, slack);				// ... one less
- *	site_note_free(site, lifetime_ns, class, size);		// ... because it was freed
+ *	site_keep(&sites, id, epochs, page_bytes);		// before each change
+ *	site_get(site, address, size, page_bytes);	// it has one block more
+ *	site_give(site, address, size, page_bytes);	// ... one less
  *
- * At tens of millions of events a second memory is what costs.  So an allocation changes one cache
- * line of its site, and a free that and another one.  Most sites allocate blocks of one size, which
- * is in no histogram: its number is what is left of the sum.
+ * At tens of millions of events a second memory and instructions are what costs.  So an allocation
+ * changes one cache line of its site, and a free that and another one.  Most sites allocate blocks of
+ * one size, which are in no histogram and whose slack nobody adds up: what is said of them is what
+ * is left of the site's sums.
  */
 #ifndef RECORD_HEAP_SITE_H
 #define RECORD_HEAP_SITE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/stretch.h"
 #include "record/heap/histogram.h"
 #include "record/heap/peak.h"
+#include "record/heap/slack.h"
 #include "store/classes.h"
 
 #define SITE_NO_SIZE UINT64_MAX
 
 struct site {
-	uint64_t live_bytes, live_blocks, live_slack;
-	uint64_t allocations; /* and reallocations */
-	uint64_t allocated_bytes;
-	uint64_t main_size;
-	uint32_t epoch_in_image, epoch_in_tree; /* of what site_past has */
+	uint64_t got_blocks, got_bytes; /* by allocations and reallocations */
+	uint64_t gone_blocks, gone_bytes;
+	uint64_t main_size; /* of its first block */
+	uint64_t epochs;    /* of what site_past has */
+	uint64_t lifetime_ns;
 	uint32_t image;
 	uint32_t older; /* the image's site before this one, + 1 */
 
-	struct histogram other_sizes;
-	uint64_t freed_bytes; /* also by reallocations */
-	uint64_t lifetime_ns;
 	uint64_t temporary;
 	uint64_t lifetimes[LIFETIME_CLASSES]; /* frees */
+	struct histogram other_sizes;
+	uint64_t other_blocks, other_slack; /* live ones of other sizes */
 	uint64_t cross_thread_frees;
 };
 
-_Static_assert(offsetof(struct site, other_sizes) == 64 && sizeof(struct site) <= 192,
-	       "cache lines");
+_Static_assert(offsetof(struct site, temporary) == 64 && sizeof(struct site) == 192, "cache lines");
 
 /* What changes seldom. */
 struct site_past {
 	struct peak_part in_image, in_tree; /* at the maximum that began the epoch */
 	uint64_t reallocations, moved, copied_bytes;
+	uint64_t reallocated_away; /* bytes that a reallocation elsewhere gave up */
+	uint64_t reallocated_here; /* ... that one here did: freed here */
 	uint64_t page_faults;
 };
 
@@ -61,6 +64,7 @@ struct sites {
 		uint32_t *at;
 		size_t nr, room;
 	} free;
+	struct stretch stretch, stretch_of_past;
 };
 
 void sites_release(struct sites *sites);
@@ -68,62 +72,56 @@ uint32_t sites_add(struct sites *sites, uint32_t image, uint32_t older);
 /* Its id is given out again. */
 void sites_remove(struct sites *sites, uint32_t id);
 
-static inline struct peak_part site_now(const struct site *site)
+/* Of the image and of the tree, in one number. */
+static inline uint64_t site_epochs(const struct peak *in_image, const struct peak *in_tree)
 {
-	return (struct peak_part){ site->live_bytes, site->live_blocks, site->live_slack };
+	return (uint64_t)in_tree->epoch << 32 | in_image->epoch;
 }
+
+/* Whether a block's slack depends on its size alone. */
+static inline bool site_can_be_main(uint64_t size)
+{
+	return slack_chunk(size) < SLACK_MAPPED_MIN;
+}
+
+/* The epochs are others than those of what was kept. */
+void site_keep_now(struct sites *sites, uint32_t id, uint64_t epochs, uint64_t glibc_page);
 
 /* Before it changes, and after the peaks did. */
-static inline void site_keep(struct sites *sites, uint32_t id, const struct peak *in_image,
-			     const struct peak *in_tree)
+static inline void site_keep(struct sites *sites, uint32_t id, uint64_t epochs, uint64_t glibc_page)
 {
-	struct site *site = &sites->at[id];
-
-	if (peak_is_new(in_image, &site->epoch_in_image))
-		sites->past[id].in_image = site_now(site);
-	if (peak_is_new(in_tree, &site->epoch_in_tree))
-		sites->past[id].in_tree = site_now(site);
+	if (sites->at[id].epochs != epochs)
+		site_keep_now(sites, id, epochs, glibc_page);
 }
 
-static inline void site_note_size(struct site *site, uint64_t size)
-{
-	if (size == site->main_size)
-		return;
-	if (site->main_size == SITE_NO_SIZE)
-		site->main_size = size;
-	else
-		histogram_add(&site->other_sizes, size_class(size));
-}
+/* A block is not of the main size. */
+void site_get_other(struct site *site, uint64_t address, uint64_t size, uint64_t glibc_page);
 
 /* It has a block more, by an allocation or a reallocation. */
-static inline void site_get(struct site *site, uint64_t size, uint64_t slack)
+static inline void site_get(struct site *site, uint64_t address, uint64_t size, uint64_t glibc_page)
 {
-	site->live_bytes += size;
-	site->live_blocks++;
-	site->live_slack += slack;
-	site->allocations++;
-	site->allocated_bytes += size;
-	site_note_size(site, size);
+	site->got_blocks++;
+	site->got_bytes += size;
+	if (size != site->main_size)
+		site_get_other(site, address, size, glibc_page);
 }
 
 /* It has one less. */
-static inline void site_give(struct site *site, uint64_t size, uint64_t slack)
+static inline void site_give(struct site *site, uint64_t address, uint64_t size,
+			     uint64_t glibc_page)
 {
-	site->live_bytes -= size;
-	site->live_blocks--;
-	site->live_slack -= slack;
+	site->gone_blocks++;
+	site->gone_bytes += size;
+	if (size == site->main_size)
+		return;
+	site->other_blocks--;
+	site->other_slack -= slack_of(glibc_page, address, size);
 }
 
-static inline void site_note_free(struct site *site, uint64_t lifetime_ns, unsigned int class,
-				  uint64_t size)
-{
-	site->lifetimes[class]++;
-	site->lifetime_ns += lifetime_ns;
-	site->freed_bytes += size;
-}
-
+/* What it holds. */
+struct peak_part site_now(const struct site *site, uint64_t glibc_page);
 uint64_t site_frees(const struct site *site);
-/* Adds the requests for blocks by the classes of store/classes.h. */
-void site_add_sizes(const struct site *site, uint64_t *sum);
+/* Adds the requests for blocks by the classes of store/classes.h; slack is as glibc_page says. */
+void site_add_sizes(const struct site *site, uint64_t glibc_page, struct histogram_sum *sums);
 
 #endif
