@@ -80,6 +80,18 @@ const struct fault *fault_queue_next(struct fault_queue *queue, uint64_t until_n
 	return &queue->current;
 }
 
+static uint64_t next_ns(const struct queued_faults *faults)
+{
+	return faults->next < faults->nr ? faults->at[faults->next].time_ns : UINT64_MAX;
+}
+
+uint64_t fault_queue_next_ns(const struct fault_queue *queue)
+{
+	uint64_t fresh = next_ns(&queue->fresh), again = next_ns(&queue->again);
+
+	return fresh < again ? fresh : again;
+}
+
 bool fault_queue_again(struct fault_queue *queue)
 {
 	struct fault later = queue->current;

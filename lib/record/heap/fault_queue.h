@@ -37,6 +37,8 @@ void fault_queue_release(struct fault_queue *queue);
 void fault_queue_fill(struct fault_queue *queue, heap_take_faults *take, void *context);
 /* NULL: there is none from before that time (CLOCK_MONOTONIC).  Valid until the next call. */
 const struct fault *fault_queue_next(struct fault_queue *queue, uint64_t until_ns);
+/* When the next one was; UINT64_MAX: there is none. */
+uint64_t fault_queue_next_ns(const struct fault_queue *queue);
 /* Those of a process, whenever they were: they are done with. */
 void fault_queue_take_of(struct fault_queue *queue, int32_t pid,
 			 void (*use)(void *context, const struct fault *fault), void *context);

@@ -113,6 +113,20 @@ static void know_by_line(struct frames *frames, struct frames_image *image,
 	}
 }
 
+/* Symbolic links resolved, as the kernel names it. */
+static void know_by_path(struct frames *frames, struct frames_module *to,
+			 const struct segment *segment, const struct wire_module *wire)
+{
+	char *said = segment_text(segment, wire->path_at, wire->path_bytes);
+	char *real = said && said[0] == '/' ? realpath(said, NULL) : NULL;
+	bool is_vdso = said && strstr(said, "vdso");
+	const char *path = real ? real : is_vdso ? "[vdso]" : said ? said : "[unknown]";
+
+	know_module(frames, to, segment, wire, (struct module_request){ .path = path });
+	free(real);
+	free(said);
+}
+
 void frames_find_modules(struct frames *frames, struct frames_image *image,
 			 const struct segment *segment)
 {
@@ -130,20 +144,6 @@ void frames_find_modules(struct frames *frames, struct frames_image *image,
 	while (proc_maps_next(&maps, &mapping))
 		know_by_line(frames, image, segment, &mapping);
 	proc_maps_close(&maps);
-}
-
-/* Symbolic links resolved, as the kernel names it. */
-static void know_by_path(struct frames *frames, struct frames_module *to,
-			 const struct segment *segment, const struct wire_module *wire)
-{
-	char *said = segment_text(segment, wire->path_at, wire->path_bytes);
-	char *real = said && said[0] == '/' ? realpath(said, NULL) : NULL;
-	bool is_vdso = said && strstr(said, "vdso");
-	const char *path = real ? real : is_vdso ? "[vdso]" : said ? said : "[unknown]";
-
-	know_module(frames, to, segment, wire, (struct module_request){ .path = path });
-	free(real);
-	free(said);
 }
 
 static const struct frames_module *module_of(struct frames *frames, struct frames_image *image,

@@ -49,7 +49,7 @@ uint32_t frames_stack(struct frames *frames, struct frames_image *image,
 /* "libfoo.so.1: no CFI". */
 const char *frames_truncated(const struct frames *frames, uint32_t truncated);
 
-/* The module with this id in the profile; NULL if no heap stack goes through it. */
+/* The module with this id in the profile; NULL if it is none of the heap side's. */
 const struct module *frames_module(const struct frames *frames, uint32_t profile_module);
 
 #endif

@@ -92,13 +92,22 @@ struct image *image_new(struct heap_model *model, struct segment *segment)
 	return image;
 }
 
+/* By which events find theirs. */
+static void release_sites(struct image *image)
+{
+	map_release(&image->site_of);
+	map_release(&image->sized_of);
+	free(image->leaves);
+	image->leaves = NULL;
+	image->nr_leaves = 0;
+}
+
 void image_free(struct image *image)
 {
 	if (!image)
 		return;
 	frames_image_release(&image->frames);
-	map_release(&image->site_of);
-	map_release(&image->sized_of);
+	release_sites(image);
 	map_release(&image->row_of);
 	vec_free(&image->sites);
 	vec_free(&image->rows);
@@ -142,6 +151,7 @@ static uint32_t new_site(struct image *image, uint32_t node, unsigned int functi
 	return site;
 }
 
+#define LEAVES_MIN 256
 #define SIZE_BITS 36 /* more than worth_size_limit() needs */
 
 static uint32_t sized_site(struct image *image, uint32_t node, unsigned int function,
@@ -160,15 +170,60 @@ static uint32_t sized_site(struct image *image, uint32_t node, unsigned int func
 	return (uint32_t)*site;
 }
 
+static uint64_t site_key(uint32_t node, unsigned int function)
+{
+	return (uint64_t)node << 8 | (function & 0xff);
+}
+
+static void grow_leaves(struct image *image, uint32_t node)
+{
+	uint32_t nr = image->nr_leaves ? image->nr_leaves : LEAVES_MIN;
+
+	while (nr <= node)
+		nr *= 2;
+	image->leaves = xreallocarray(image->leaves, nr, sizeof(*image->leaves));
+	memset(image->leaves + image->nr_leaves, 0,
+	       (nr - image->nr_leaves) * sizeof(*image->leaves));
+	image->nr_leaves = nr;
+}
+
+/* The place for the node, if nobody has it. */
+static struct image_leaf *free_leaf(struct image *image, uint32_t node)
+{
+	if (node >= WIRE_NODES)
+		return NULL;
+	if (node >= image->nr_leaves)
+		grow_leaves(image, node);
+	return image->leaves[node].function ? NULL : &image->leaves[node];
+}
+
+/* Where blocks of all sizes have one. */
+static uint32_t plain_site(struct image *image, uint32_t node, unsigned int function)
+{
+	struct image_leaf *leaf = free_leaf(image, node);
+	bool added = true;
+	uint64_t *site = leaf ? NULL : map_add(&image->site_of, site_key(node, function), &added);
+	uint32_t id = added ? new_site(image, node, function) : (uint32_t)*site;
+
+	if (leaf)
+		*leaf = (struct image_leaf){ id, function + 1 };
+	else
+		*site = id;
+	return id;
+}
+
 uint32_t image_site_further(struct image *image, uint32_t node, unsigned int function,
 			    uint64_t size)
 {
-	bool added, is_sample = image->mode == WIRE_MODE_SAMPLE;
-	uint64_t *site = map_add(&image->site_of, image_site_key(node, function), &added);
+	bool added;
+	uint64_t *number;
 
+	if (image->mode != WIRE_MODE_SAMPLE)
+		return plain_site(image, node, function);
+	number = map_add(&image->site_of, site_key(node, function), &added);
 	if (added)
-		*site = is_sample ? image->site_of.nr : new_site(image, node, function);
-	return is_sample ? sized_site(image, node, function, *site, size) : (uint32_t)*site;
+		*number = image->site_of.nr;
+	return sized_site(image, node, function, *number, size);
 }
 
 static struct image_row *row_of(struct image *image, uint32_t stack,
@@ -398,8 +453,7 @@ void image_end(struct image *image, uint64_t time_ns)
 	if (atomic_load(&image->segment->shared->state) == WIRE_STATE_OFF)
 		image->off_reason = image->segment->shared->reason;
 	heap_model_end(image->model, image->id, time_ns);
-	map_release(&image->site_of);
-	map_release(&image->sized_of);
+	release_sites(image);
 	image->changed = true;
 }
 

@@ -36,6 +36,12 @@ struct image_site {
 	uint32_t truncated; /* see frames.h */
 };
 
+/* A node and mostly the only function that is called there. */
+struct image_leaf {
+	uint32_t site;	   /* the model's */
+	uint32_t function; /* + 1; 0: none yet */
+};
+
 struct image_row {
 	uint32_t stack;
 	enum profile_allocator allocator;
@@ -56,6 +62,8 @@ struct image {
 	char *allocator; /* the library whose malloc it is; NULL: not known */
 	bool slack_known;
 
+	struct image_leaf *leaves; /* by node: the site that was the first; not in a sample */
+	uint32_t nr_leaves;
 	struct map site_of;  /* node << 8 | function to model's site; in a sample to a number */
 	struct map sized_of; /* in a sample: that number and the size to model's site */
 	VEC(struct image_site) sites;
@@ -80,24 +88,18 @@ struct image {
 struct image *image_new(struct heap_model *model, struct segment *segment);
 void image_free(struct image *image);
 
-/* The same, where blocks of each size have a site or the site may be new. */
+/* The same as image_site(), of what is not among the leaves. */
 uint32_t image_site_further(struct image *image, uint32_t node, unsigned int function,
 			    uint64_t size);
-
-static inline uint64_t image_site_key(uint32_t node, unsigned int function)
-{
-	return (uint64_t)node << 8 | (function & 0xff);
-}
 
 /* function: enum wire_function, unchecked.  In a sample, blocks of each size have a site. */
 static inline uint32_t image_site(struct image *image, uint32_t node, unsigned int function,
 				  uint64_t size)
 {
-	const uint64_t *site = image->mode == WIRE_MODE_SAMPLE
-				       ? NULL
-				       : map_find(&image->site_of, image_site_key(node, function));
-
-	return site ? (uint32_t)*site : image_site_further(image, node, function, size);
+	if (__builtin_expect(
+		    node < image->nr_leaves && image->leaves[node].function == function + 1, 1))
+		return image->leaves[node].site;
+	return image_site_further(image, node, function, size);
 }
 
 /* The stacks of at most nr sites; true: there are more. */

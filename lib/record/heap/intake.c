@@ -7,7 +7,7 @@
 #include "record/heap/intake_images.h"
 
 /* Sites: some hundred microseconds. */
-#define RESOLVE_AT_ONCE 256
+#define RESOLVE_AT_ONCE 32
 
 #define BEAT_NS UINT64_C(50000000)
 /* How long one thread may hold up all others: on a loaded machine it may be out of a CPU for long. */
@@ -76,12 +76,26 @@ static void take_faults_until(struct intake *intake, uint64_t until_ns)
 		take_fault(intake, fault);
 }
 
+/* How many events from the first on are before the next page fault; one at least. */
+static size_t nr_until_fault(const struct intake *intake, size_t first)
+{
+	uint64_t next_ns = fault_queue_next_ns(&intake->faults);
+	size_t end = first + 1;
+
+	while (end < intake->nr_batch && intake->start_ns + intake->batch[end].time_ns < next_ns)
+		end++;
+	return end - first;
+}
+
 /* Each event after the page faults before it. */
 static __attribute__((noinline)) void apply_with_faults(struct intake *intake)
 {
-	for (size_t i = 0; i < intake->nr_batch; i++) {
+	size_t nr;
+
+	for (size_t i = 0; i < intake->nr_batch; i += nr) {
 		take_faults_until(intake, intake->start_ns + intake->batch[i].time_ns);
-		heap_model_apply(intake->model, &intake->batch[i], 1);
+		nr = nr_until_fault(intake, i);
+		heap_model_apply(intake->model, &intake->batch[i], nr);
 	}
 }
 
@@ -153,8 +167,7 @@ static enum heap_op end_of_realloc(const struct wire_event *event)
 	}
 }
 
-/* Of an event of a block. */
-static inline enum heap_op heap_op_of(const struct wire_event *event)
+static enum heap_op heap_op_of(const struct wire_event *event)
 {
 	if (event->op == WIRE_ALLOC)
 		return HEAP_ALLOC;
@@ -171,34 +184,34 @@ static inline bool has_site(enum heap_op op)
 static inline void add_to_batch(struct intake *intake, const struct ring_view *ring,
 				enum heap_op op, const struct wire_event *event)
 {
-	struct heap_event *to = &intake->batch[intake->nr_batch];
-
-	to->address = event->address;
-	to->size = event->size;
-	to->time_ns = time_of(intake, event->clock);
-	to->site = has_site(op)
-			   ? image_site(image_of(ring), event->stack, event->function, event->size)
-			   : 0;
-	to->lane = ring->lane & 0xffffff;
-	to->op = op & 0xff;
+	intake->batch[intake->nr_batch] = (struct heap_event){
+		.address = event->address,
+		.size = event->size,
+		.time_ns = time_of(intake, event->clock),
+		.site = has_site(op) ? image_site(image_of(ring), event->stack, event->function,
+						  event->size)
+				     : 0,
+		.lane = ring->lane & 0xffffff,
+		.op = op & 0xff,
+	};
 	if (++intake->nr_batch == INTAKE_BATCH)
 		intake_flush(intake);
 }
 
 /* Of a sample: since the last event the thread did what is none. */
-static inline bool is_behind_others(const struct intake *intake, const struct wire_event *event)
+static bool is_behind_others(const struct intake *intake, const struct wire_event *event)
 {
 	return intake->mode == WIRE_MODE_SAMPLE &&
 	       (event->op == WIRE_REALLOC_BEGIN ||
 		(event->op == WIRE_FREE && event->result != WIRE_RESULT_DONE));
 }
 
-static inline void take_heap_event(struct intake *intake, struct ring_view *ring,
-				   const struct wire_event *event)
+static void take_heap_event(struct intake *intake, struct ring_view *ring,
+			    const struct wire_event *event)
 {
 	enum heap_op op = heap_op_of(event);
 
-	if (__builtin_expect(is_behind_others(intake, event), 0))
+	if (is_behind_others(intake, event))
 		add_to_batch(intake, ring, HEAP_OTHERS, event);
 	if (event->address || op == HEAP_REALLOC_FAILED || op == HEAP_REALLOC_FREED)
 		add_to_batch(intake, ring, op, event);
@@ -254,10 +267,18 @@ static inline void note_order(struct intake *intake, const struct ring_view *rin
 		heap_model_late(intake->model, image_of(ring)->id, 1);
 }
 
-static __attribute__((noinline)) void
-take_other_event(struct intake *intake, struct ring_view *ring, struct wire_event event)
+static __attribute__((noinline)) void take_other(struct intake *intake, struct ring_view *ring)
 {
+	struct wire_event event;
+
+	ring_read(ring, &event);
 	switch (event.op) {
+	case WIRE_ALLOC:
+	case WIRE_FREE:
+	case WIRE_REALLOC_BEGIN:
+	case WIRE_REALLOC_END:
+		take_heap_event(intake, ring, &event);
+		break;
 	case WIRE_THREAD:
 		take_thread(intake, ring, &event);
 		break;
@@ -274,22 +295,24 @@ take_other_event(struct intake *intake, struct ring_view *ring, struct wire_even
 	}
 }
 
-static inline bool is_of_block(unsigned int op)
-{
-	return op - WIRE_ALLOC <= WIRE_REALLOC_END - WIRE_ALLOC;
-}
+_Static_assert(WIRE_FREE - WIRE_ALLOC == 1 && HEAP_ALLOC == 0 && HEAP_FREE == 1, "as in take()");
 
-/* Returns its op. */
+/* Most are allocations and frees: all that is done with these is inline.  Returns its op. */
 static inline unsigned int take(struct intake *intake, struct ring_view *ring)
 {
 	struct wire_event event;
 
-	ring_take(ring, &event);
+	ring_read(ring, &event);
 	note_order(intake, ring, event.sequence);
-	if (__builtin_expect(is_of_block(event.op), 1))
-		take_heap_event(intake, ring, &event);
+
+	unsigned int op = event.op - WIRE_ALLOC;
+
+	if (__builtin_expect(op <= HEAP_FREE && event.address && intake->mode == WIRE_MODE_EXACT,
+			     1))
+		add_to_batch(intake, ring, op, &event);
 	else
-		take_other_event(intake, ring, event);
+		take_other(intake, ring); /* which reads it anew: so it is never in memory here */
+	ring_step(ring);
 	return event.op;
 }
 
@@ -392,12 +415,12 @@ static bool take_part(struct intake *intake, struct ring_view *ring, uint64_t un
 	do {
 		op = take(intake, ring);
 		nr++;
-	} while (ring->next && ring->next < until && (int32_t)(end - ring->pos) > 0);
+	} while (ring_has_below(ring, until) && (int32_t)(end - ring->pos) > 0);
 	intake->events += nr;
 	ring->segment->executing = op == WIRE_EXEC;
 	if ((int32_t)(end - ring->pos) <= 0)
 		ring_give_back(ring);
-	return !ring->next || ring->next >= until;
+	return !ring_has_below(ring, until);
 }
 
 /* Takes events of the ring that is first, while they are below the number. */

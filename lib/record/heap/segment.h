@@ -7,8 +7,9 @@
  *
  *	ring_peek(ring);
  *	while (ring->next && ring->next < watermark)
- *		ring_take(ring, &event);
+ *		ring_read(ring, &event);
  *		use(&event);				// a copy, but not a checked one
+ *		ring_step(ring);
  *	ring_give_back(ring);				// room for the producer
  *
  * Whatever the program writes there, nothing here reads outside of the segment or does not end.
@@ -95,21 +96,32 @@ static inline const struct wire_slot *ring_slot(const struct ring_view *ring, ui
 /* Steps over what cannot be, but no further than once around. */
 void ring_peek_further(struct ring_view *ring);
 
+/* There is a next event, with a number below this one, which is not 0. */
+static inline bool ring_has_below(const struct ring_view *ring, uint64_t number)
+{
+	return ring->next - 1 < number - 1;
+}
+
 /* Finds out what ring->next is. */
 static inline void ring_peek(struct ring_view *ring)
 {
 	ring->next =
 		wire_slot_sequence(ring_slot(ring, ring->pos), wire_lap(ring->pos, ring->log2));
-	if (__builtin_expect(ring->next && ring->next <= ring->last, 0))
+	if (__builtin_expect(ring_has_below(ring, ring->last + 1), 0))
 		ring_peek_further(ring);
 }
 
-/* Copies the next event out, which is there, and peeks for the one after it. */
-static inline void ring_take(struct ring_view *ring, struct wire_event *event)
+/* Copies the next event out, which is there. */
+static inline void ring_read(const struct ring_view *ring, struct wire_event *event)
 {
 	wire_slot_read(ring_slot(ring, ring->pos), event);
 	segment_read_once();
 	event->sequence = ring->next;
+}
+
+/* Goes on to the one after it. */
+static inline void ring_step(struct ring_view *ring)
+{
 	ring->last = ring->next;
 	ring->pos++;
 	ring_peek(ring);
