@@ -37,10 +37,19 @@ enum {
 	ARCH_SIGNAL_LINK_FROM_SP = -8,
 };
 
+/* Not needed: the return address is in its register there. */
+#define ARCH_IS_ENTRY(code) ((void)(code), false)
+
+#define ARCH_IS_SYSCALL(code) ((void)(code), false)
+#define ARCH_DWARF_RESULT 0 /* x0 */
+
 /* mov x8, #__NR_rt_sigreturn; svc #0: a handler's caller, which has no CFI. */
 #define ARCH_SIGRETURN UINT64_C(0xd4000001d2801168)
 
 /* Gets the line of memory to this CPU alone, so that writing to it will not wait for another one. */
 #define ARCH_FETCH_TO_WRITE(address) __builtin_prefetch(address, 1)
+
+/* add x29, sp, #n, also written mov x29, sp: x29 points to the frame record from here on. */
+#define ARCH_SETS_FP(instruction) (((instruction)&UINT32_C(0xffc003ff)) == UINT32_C(0x910003fd))
 
 #endif

@@ -34,6 +34,14 @@ enum {
 	ARCH_SIGNAL_LINK_FROM_SP = 0, /* there is none */
 };
 
+/* endbr64, with which functions begin; jmp *offset(%rip), all that an entry of a PLT does. */
+#define ARCH_IS_ENTRY(code) \
+	((code) == 0xfa1e0ff3 || ((code)&0xffff) == 0x25ff || ((code)&0xffffff) == 0x25fff2)
+
+/* The two bytes of a system call, whose result is in the register of this number. */
+#define ARCH_IS_SYSCALL(code) ((code) == 0x050f)
+#define ARCH_DWARF_RESULT 0 /* rax */
+
 /* mov $__NR_rt_sigreturn, %rax; syscall.  libc's has CFI. */
 #define ARCH_SIGRETURN UINT64_C(0x0f0000000fc0c748)
 
@@ -41,5 +49,8 @@ enum {
  * builtin leaves it with both.  A CPU that cannot do so does nothing. */
 #define ARCH_FETCH_TO_WRITE(address) \
 	__asm__ volatile("prefetchw %0" ::"m"(*(const char *)(address)))
+
+/* No instruction has to be looked for: where rbp points to the frame, CFI says so. */
+#define ARCH_SETS_FP(instruction) ((void)(instruction), 0)
 
 #endif

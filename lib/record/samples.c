@@ -226,6 +226,8 @@ static const char *why_ended(const struct stack *stack, const struct taken *take
 {
 	if (stack->end == UNWIND_END_NO_STACK)
 		return "the kernel could not copy the stack, as within exec and _exit";
+	if (stack->end == UNWIND_END_BAD_READ && stack->has_other)
+		return "a signal handler on a stack of its own: what it interrupted was not copied";
 	if (stack->end == UNWIND_END_BAD_READ && taken->stack_cut)
 		return "the stack is deeper than what was copied (--stack-size)";
 	if (stack->end == UNWIND_END_UNSUPPORTED)
@@ -339,7 +341,8 @@ static void add_oldest(struct samples *samples)
 {
 	struct waiting oldest = samples->waiting.at[0];
 
-	stacks_retry(samples->stacks, oldest.stack, &samples->stack);
+	if (!stacks_retry(samples->stacks, oldest.stack, &samples->stack))
+		stacks_give_up(samples->stacks, oldest.stack, &samples->stack);
 	samples->waiting.nr--;
 	memmove(samples->waiting.at, samples->waiting.at + 1, samples->waiting.nr * sizeof(oldest));
 	add_waiting(samples, &oldest);
@@ -351,6 +354,17 @@ void samples_finish(struct samples *samples)
 		add_oldest(samples);
 }
 
+/* Whether its stack is what it will be. */
+static bool is_done(struct samples *samples, struct waiting *waiting)
+{
+	if (stacks_retry(samples->stacks, waiting->stack, &samples->stack))
+		return true;
+	if (++waiting->nr_tries < TRIES_MAX)
+		return false;
+	stacks_give_up(samples->stacks, waiting->stack, &samples->stack);
+	return true;
+}
+
 /* The thread had another stack. */
 static void retry_waiting(struct samples *samples, uint64_t thread)
 {
@@ -358,11 +372,7 @@ static void retry_waiting(struct samples *samples, uint64_t thread)
 
 	vec_each(&samples->waiting, waiting)
 	{
-		bool is_done = waiting->taken.thread == thread &&
-			       (stacks_retry(samples->stacks, waiting->stack, &samples->stack) ||
-				++waiting->nr_tries == TRIES_MAX);
-
-		if (is_done)
+		if (waiting->taken.thread == thread && is_done(samples, waiting))
 			add_waiting(samples, waiting);
 		else
 			samples->waiting.at[left++] = *waiting;
@@ -417,9 +427,12 @@ static void add_width(struct samples *samples, const struct stack *stack,
 		      const struct decoded_sample *sample)
 {
 	const uint32_t beyond = 1U << STACK_BY_MEMORY | 1U << STACK_BY_LAST | 1U << STACK_BY_CHAIN;
-	bool cut = stack->end == UNWIND_END_BAD_READ || stack->origins & beyond;
+	bool is_lost = stack->end == UNWIND_END_BAD_READ;
+	/* A wider copy of a signal handler's stack does not have the one that it interrupted. */
+	bool is_elsewhere = stack->has_other && stack->depth <= sample->stack_bytes;
+	bool cut = sample->stack_cut && !is_elsewhere && (is_lost || stack->origins & beyond);
 
-	width_add(&samples->width, stack->depth, cut && sample->stack_cut);
+	width_add(&samples->width, stack->depth, cut);
 }
 
 /* False: the stack is to be completed yet. */

@@ -168,6 +168,18 @@ Test(module_cfi, keeps_what_it_has_of_a_file_that_is_cut_short)
 	module_cfi_release(&copy);
 }
 
+Test(module_cfi, knows_that_a_segment_of_code_starts_with_a_function)
+{
+	struct module_cfi self = load("/proc/self/exe");
+	const struct elf_part *part = self.module->elf.loads;
+
+	while (!part->executable)
+		part++;
+	cr_expect(module_cfi_is_entry(&self, part->address));
+	cr_expect(not(module_cfi_is_entry(&self, part->address - 1)));
+	module_cfi_release(&self);
+}
+
 static void destroy_hdr(uint8_t *bytes, size_t size)
 {
 	Elf64_Ehdr *ehdr = (void *)bytes;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <ucontext.h>
 
+#include "opaque.h"
 #include "registers.h"
 #include "unwind/cache.h"
 #include "unwind/cfi.h"
@@ -86,13 +87,6 @@ static void expect_equal(const struct pcs *ours, const struct pcs *glibc)
 	for (int i = 0; i < ours->nr && i < glibc->nr; i++)
 		cr_expect(eq(ptr, ours->at[i], glibc->at[i]), "frame %d", i);
 }
-
-#ifdef __clang__
-#define OPAQUE __attribute__((noinline))
-#else
-#define OPAQUE \
-	__attribute__((noinline, optimize("omit-frame-pointer", "no-optimize-sibling-calls")))
-#endif
 
 OPAQUE static int recurse(int depth, struct pcs *ours, struct pcs *glibc)
 {

@@ -55,7 +55,7 @@ static bool walk_memory(struct walk *walk)
 	const struct unwind_frame frame = walk->frame;
 	const struct module *end_module = walk->stack->end_module;
 	const unwind_rule rule = walk->rule;
-	size_t nr = walk->walked->nr;
+	size_t nr = walk->walked->nr, nr_own = walk->nr_own;
 
 	words_open(&walk->words, walk->sample->memory);
 	walk->stack->end = walk_step(walk);
@@ -65,6 +65,7 @@ static bool walk_memory(struct walk *walk)
 		return true;
 
 	walk->walked->nr = nr;
+	walk->nr_own = nr_own;
 	walk->frame = frame;
 	walk->rule = rule;
 	walk->words.memory = NULL;
@@ -93,12 +94,36 @@ static bool align_chain(const struct walk *walk, ptrdiff_t *shift)
 	return false;
 }
 
-/* Whether the frame added last keeps its frame pointer where the kernel looks for it. */
-static bool is_in_chain(const struct walk *walk)
+/* Whether the frame has a record, { its caller's frame pointer, the return address }. */
+static bool has_record(unwind_rule rule)
 {
-	return unwind_rule_kind(walk->rule) == UNWIND_RULE_NONE ||
-	       (unwind_rule_kind(walk->rule) == UNWIND_RULE_FP &&
-		unwind_rule_operand(walk->rule) == 2 && unwind_rule_fp(walk->rule) == 2);
+	if (ARCH_RETURN_IS_PUSHED)
+		return unwind_rule_fp(rule) == 2;
+	return unwind_rule_returns(rule, UNWIND_RETURN_BY_FP) ||
+	       (unwind_rule_returns(rule, UNWIND_RETURN_NEAR) &&
+		unwind_rule_near_fp(rule) == UNWIND_NEAR_FP_BELOW);
+}
+
+/* Whether the frame added last has its record where the kernel looks for it.  Code whose CFI is
+ * relative to sp may use the frame pointer for anything. */
+static bool is_in_chain(struct walk *walk)
+{
+	const struct stack_frame *frame = &vec_last(walk->walked)->frame;
+	unwind_rule rule = walk->rule;
+
+	switch (unwind_rule_kind(rule)) {
+	case UNWIND_RULE_NONE:
+		return true;
+	case UNWIND_RULE_FP:
+		return has_record(rule) &&
+		       (unwind_rule_fp(rule) == UNWIND_FP_AT_FP ||
+			(uint64_t)unwind_rule_distance(rule) == unwind_rule_fp_depth(rule));
+	case UNWIND_RULE_SP:
+		return !ARCH_RETURN_IS_PUSHED && has_record(rule) &&
+		       rules_sets_fp(walk->rules, frame->module, frame->address);
+	default:
+		return false;
+	}
 }
 
 /* By the kernel's frame pointers: return addresses without registers. */

@@ -68,20 +68,20 @@ static void hear(struct walk *walk, struct witnesses *witnesses,
 		witnesses->has_call = true;
 }
 
-/* Where the caller itself is known, one is enough. */
-static bool are_believed(const struct walk *walk, const struct witnesses *witnesses)
+static bool are_believed(const struct witnesses *witnesses)
 {
-	return !witnesses->disagree && witnesses->has_call &&
-	       witnesses->nr >= (walk->stack->end ? WITNESSES_MIN : 1);
+	return !witnesses->disagree && witnesses->has_call && witnesses->nr >= WITNESSES_MIN;
 }
 
 bool joint_find(struct walk *walk, uint64_t return_at)
 {
 	struct witnesses witnesses = { 0 };
 
-	for (size_t i = 0; walk->thread && return_at && i < REMEMBERED_STACKS; i++)
+	if (!walk->thread || !return_at)
+		return false;
+	for (size_t i = 0; i < REMEMBERED_STACKS && !witnesses.disagree; i++)
 		hear(walk, &witnesses, &walk->thread->stacks[i], return_at);
-	if (!are_believed(walk, &witnesses))
+	if (!are_believed(&witnesses))
 		return false;
 	walk->joined = witnesses.stack;
 	walk->nr_kept = witnesses.at;

@@ -11,6 +11,8 @@
 
 enum {
 	HDR_HEAD_BYTES = 64, /* all but the table */
+	CLONE_GAP_BYTES_MAX = 16,
+	PROLOGUE_WORDS = 64, /* of a function, looked through for the frame pointer */
 };
 
 struct index_entry {
@@ -177,14 +179,58 @@ void module_cfi_find(struct module_cfi *cfi, uint64_t address, struct unwind_row
 		row->end = gap.end;
 }
 
-bool module_cfi_is_sigreturn(const struct module_cfi *cfi, uint64_t address)
+static bool read_code(const struct module_cfi *cfi, uint64_t address, void *code, size_t size)
 {
 	struct elf_part part = elf_file_rest(&cfi->module->elf, address);
-	uint64_t code = 0;
 
-	return part.size >= sizeof(code) &&
-	       pread(cfi->module->fd, &code, sizeof(code), (off_t)part.offset) == sizeof(code) &&
-	       code == ARCH_SIGRETURN;
+	return part.size >= size &&
+	       pread(cfi->module->fd, code, size, (off_t)part.offset) == (ssize_t)size;
+}
+
+static bool is_sigreturn_at(const struct module_cfi *cfi, uint64_t address)
+{
+	uint64_t code;
+
+	return read_code(cfi, address, &code, sizeof(code)) && code == ARCH_SIGRETURN;
+}
+
+bool module_cfi_is_sigreturn(const struct module_cfi *cfi, uint64_t address)
+{
+	uint64_t instruction = address - address % ARCH_INSTRUCTION_MIN;
+
+	return is_sigreturn_at(cfi, instruction) ||
+	       is_sigreturn_at(cfi, instruction - ARCH_INSTRUCTION_MIN);
+}
+
+/* What is there, mostly _init(), is come to by a call only. */
+static bool starts_segment(const struct elf_file *elf, uint64_t address)
+{
+	for (size_t i = 0; i < elf->nr_loads; i++)
+		if (elf->loads[i].executable && elf->loads[i].address == address)
+			return true;
+	return false;
+}
+
+bool module_cfi_is_entry(const struct module_cfi *cfi, uint64_t address)
+{
+	uint32_t code;
+
+	return starts_segment(&cfi->module->elf, address) ||
+	       (read_code(cfi, address, &code, sizeof(code)) && ARCH_IS_ENTRY(code));
+}
+
+bool module_cfi_is_after_clone(struct module_cfi *cfi, uint64_t address)
+{
+	struct unwind_row gap, after;
+	uint16_t code;
+
+	if (!read_code(cfi, address - sizeof(code), &code, sizeof(code)) || !ARCH_IS_SYSCALL(code))
+		return false;
+	module_cfi_find(cfi, address, &gap);
+	if (gap.end - address > CLONE_GAP_BYTES_MAX)
+		return false;
+	module_cfi_find(cfi, gap.end, &after);
+	return unwind_rule_kind(after.rule) == UNWIND_RULE_ROOT;
 }
 
 /* The image that knows the function. */
@@ -211,4 +257,19 @@ uint64_t module_cfi_function(struct module_cfi *cfi, uint64_t address)
 	struct unwind_row function;
 
 	return image_with(cfi, address, &function) ? function.start : 0;
+}
+
+bool module_cfi_sets_fp(struct module_cfi *cfi, uint64_t address)
+{
+	uint64_t start = module_cfi_function(cfi, address);
+	uint32_t code[PROLOGUE_WORDS];
+	size_t nr = (address - start) / sizeof(code[0]);
+
+	nr = nr < PROLOGUE_WORDS ? nr : PROLOGUE_WORDS;
+	if (!start || !read_code(cfi, start, code, nr * sizeof(code[0])))
+		return false;
+	for (size_t i = 0; i < nr; i++)
+		if (ARCH_SETS_FP(code[i]))
+			return true;
+	return false;
 }

@@ -42,8 +42,18 @@ size_t module_cfi_bytes(const struct module_cfi *cfi);
 /* As unwind_cfi_find() and unwind_cfi_register(). */
 void module_cfi_find(struct module_cfi *cfi, uint64_t address, struct unwind_row *row);
 struct unwind_place module_cfi_register(struct module_cfi *cfi, uint64_t address, unsigned int reg);
-/* Whether the code at address is what a signal handler returns to; for where it has no CFI. */
+/* Whether address is in what a signal handler returns to; for where that has no CFI. */
 bool module_cfi_is_sigreturn(const struct module_cfi *cfi, uint64_t address);
+/* Whether the code at address is what begins functions, and nothing was pushed yet; likewise. */
+bool module_cfi_is_entry(const struct module_cfi *cfi, uint64_t address);
+/*
+ * Whether at address, which has no CFI, both sides return from the system call that makes a thread:
+ * a little further is the code that is the outermost of the new one.
+ */
+bool module_cfi_is_after_clone(struct module_cfi *cfi, uint64_t address);
+/* Whether an instruction before address points the frame pointer into the function's own frame; for
+ * where CFI does not say so since it does not need it. */
+bool module_cfi_sets_fp(struct module_cfi *cfi, uint64_t address);
 /* The start of the function around address; 0: none. */
 uint64_t module_cfi_function(struct module_cfi *cfi, uint64_t address);
 

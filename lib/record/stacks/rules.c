@@ -116,3 +116,18 @@ bool rules_is_sigreturn(struct rules *rules, const struct module *module, uint64
 {
 	return module_cfi_is_sigreturn(&rules->cfis.at[cfi_of(rules, module)], address);
 }
+
+bool rules_is_entry(struct rules *rules, const struct module *module, uint64_t address)
+{
+	return module_cfi_is_entry(&rules->cfis.at[cfi_of(rules, module)], address);
+}
+
+bool rules_is_after_clone(struct rules *rules, const struct module *module, uint64_t address)
+{
+	return module_cfi_is_after_clone(&rules->cfis.at[cfi_of(rules, module)], address);
+}
+
+bool rules_sets_fp(struct rules *rules, const struct module *module, uint64_t address)
+{
+	return module_cfi_sets_fp(&rules->cfis.at[cfi_of(rules, module)], address);
+}

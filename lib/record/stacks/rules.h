@@ -71,8 +71,11 @@ static inline unwind_rule rules_at(struct rules *rules, const struct module *mod
 struct unwind_place rules_register(struct rules *rules, const struct module *module,
 				   uint64_t address, unsigned int reg);
 
-/* As module_cfi_is_sigreturn(). */
+/* As module_cfi_is_after_clone(), module_cfi_is_entry() and so on. */
+bool rules_is_after_clone(struct rules *rules, const struct module *module, uint64_t address);
+bool rules_is_entry(struct rules *rules, const struct module *module, uint64_t address);
 bool rules_is_sigreturn(struct rules *rules, const struct module *module, uint64_t address);
+bool rules_sets_fp(struct rules *rules, const struct module *module, uint64_t address);
 
 /* The start of the function (FDE) around address; 0: no CFI there. */
 uint64_t rules_function(struct rules *rules, const struct module *module, uint64_t address);

@@ -24,13 +24,15 @@ struct stacks {
 	struct words_window *window; /* likewise */
 	struct {
 		uint64_t thread, sp, return_at; /* 0: cannot be completed */
-	} last;					/* likewise */
+		size_t nr_own;
+	} last; /* likewise */
 	uint64_t walks, frames;
 };
 
 struct unfinished {
 	struct walked_vec walked;
 	uint64_t thread, sp, return_at;
+	size_t nr_own; /* as struct walk has it */
 	uint32_t origins;
 	enum unwind_end end;
 	const struct module *end_module;
@@ -128,18 +130,40 @@ static void put_stack(const struct walk *walk)
 	}
 }
 
-static uint64_t depth(const struct walk *walk)
+/* Of the frames that were joined, how many are on the stack that is walked: all, or those up to where a
+ * signal handler left the interrupted one for its own. */
+static size_t joined_of_own(const struct walk *walk)
 {
-	const struct walked *outermost =
-		walk->nr_kept ? &walk->joined->frames.at[0] : vec_last(walk->walked);
+	uint64_t sp = vec_last(walk->walked)->sp;
+	size_t nr = 0;
 
-	return outermost->sp > walk->words.sp ? outermost->sp - walk->words.sp : 0;
+	for (; nr < walk->nr_kept; nr++) {
+		const struct walked *frame = &walk->joined->frames.at[walk->nr_kept - 1 - nr];
+
+		if (!frame->return_at && walk_is_other_stack(sp, frame->sp))
+			break;
+		sp = frame->sp;
+	}
+	return nr;
+}
+
+/* Sets how deep the sampled stack is, and whether there is another. */
+static void measure(const struct walk *walk)
+{
+	const size_t nr_own = walk->nr_own ? walk->nr_own : walk->walked->nr;
+	const size_t nr_joined = walk->nr_own ? 0 : joined_of_own(walk);
+	uint64_t sp = nr_joined ? walk->joined->frames.at[walk->nr_kept - nr_joined].sp
+				: walk->walked->at[nr_own - 1].sp;
+
+	walk->stack->depth = sp > walk->words.sp ? sp - walk->words.sp : 0;
+	walk->stack->has_other = walk->nr_own || nr_joined < walk->nr_kept;
 }
 
 /* Or nearly so: the next one may not fit the copy. */
 static bool is_deep(const struct walk *walk)
 {
-	return walk->stack->origins & 1U << STACK_BY_MEMORY || depth(walk) > walk->words.size / 2;
+	return walk->stack->origins & 1U << STACK_BY_MEMORY ||
+	       walk->stack->depth > walk->words.size / 2;
 }
 
 static void remember(const struct walk *walk)
@@ -164,7 +188,7 @@ static void finish(struct walk *walk)
 	    (stack->end == UNWIND_END_BAD_READ || stack->end == UNWIND_END_NO_MODULE))
 		stack->end = UNWIND_END_NO_STACK;
 	put_stack(walk);
-	stack->depth = depth(walk);
+	measure(walk);
 	remember(walk);
 }
 
@@ -200,6 +224,7 @@ void stacks_walk(struct stacks *stacks, const struct space *space,
 	stacks->last.thread = sample->thread;
 	stacks->last.sp = registers->sp;
 	stacks->last.return_at = walk.return_at;
+	stacks->last.nr_own = walk.nr_own;
 	stacks->walks++;
 	stacks->frames += stack->nr + stack->elided;
 }
@@ -216,6 +241,7 @@ struct unfinished *stacks_keep(const struct stacks *stacks, const struct stack *
 	*unfinished = (struct unfinished){ .thread = stacks->last.thread,
 					   .sp = stacks->last.sp,
 					   .return_at = stacks->last.return_at,
+					   .nr_own = stacks->last.nr_own,
 					   .origins = stack->origins,
 					   .end = stack->end,
 					   .end_module = stack->end_module };
@@ -224,24 +250,40 @@ struct unfinished *stacks_keep(const struct stacks *stacks, const struct stack *
 	return unfinished;
 }
 
-bool stacks_retry(struct stacks *stacks, struct unfinished *unfinished, struct stack *stack)
+static struct walk walk_of(struct stacks *stacks, struct unfinished *unfinished,
+			   struct stack *stack)
 {
-	struct walk walk = {
-		.rules = &stacks->rules,
-		.walked = &unfinished->walked,
-		.words = { .sp = unfinished->sp },
-		.thread = remembered_known(&stacks->remembered, unfinished->thread),
-		.stack = stack,
-	};
-
 	stack->origins = unfinished->origins;
 	stack->end = unfinished->end;
 	stack->end_module = unfinished->end_module;
 	stack->unsupported = 0;
-	joint_find(&walk, unfinished->return_at);
+	return (struct walk){
+		.rules = &stacks->rules,
+		.walked = &unfinished->walked,
+		.words = { .sp = unfinished->sp },
+		.nr_own = unfinished->nr_own,
+		.thread = remembered_known(&stacks->remembered, unfinished->thread),
+		.stack = stack,
+	};
+}
+
+bool stacks_retry(struct stacks *stacks, struct unfinished *unfinished, struct stack *stack)
+{
+	struct walk walk = walk_of(stacks, unfinished, stack);
+
+	if (!joint_find(&walk, unfinished->return_at))
+		return false;
 	put_stack(&walk);
-	stack->depth = depth(&walk);
-	return unwind_end_is_root(stack->end);
+	measure(&walk);
+	return true;
+}
+
+void stacks_give_up(struct stacks *stacks, struct unfinished *unfinished, struct stack *stack)
+{
+	struct walk walk = walk_of(stacks, unfinished, stack);
+
+	put_stack(&walk);
+	measure(&walk);
 }
 
 void stacks_forget(struct unfinished *unfinished)

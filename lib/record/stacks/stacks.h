@@ -66,6 +66,7 @@ struct stack {
 
 	uint32_t origins; /* of frames: bits 1 << enum stack_origin */
 	uint64_t depth;	  /* bytes of the stack that were needed, as far as it was walked */
+	bool has_other;	  /* there is a second one: a signal handler had a stack of its own */
 
 	enum unwind_end end;
 	enum unwind_unsupported unsupported; /* with UNWIND_END_UNSUPPORTED */
@@ -114,15 +115,18 @@ void stacks_walk(struct stacks *stacks, const struct space *space,
  *	if (!unwind_end_is_root(stack.end))
  *		unfinished = stacks_keep(stacks);	// NULL: nothing can help
  *	...
- *	is_whole = stacks_retry(stacks, unfinished, &stack);
+ *	if (!stacks_retry(stacks, unfinished, &stack) && is_late)
+ *		stacks_give_up(stacks, unfinished, &stack);
  *	stacks_forget(unfinished);
  */
 struct unfinished;
 
 /* What the last walk has found. */
 struct unfinished *stacks_keep(const struct stacks *stacks, const struct stack *stack);
-/* Sets *stack either way. */
+/* False: *stack is of no use, and a later one may help. */
 bool stacks_retry(struct stacks *stacks, struct unfinished *unfinished, struct stack *stack);
+/* Sets *stack to what the walk had found. */
+void stacks_give_up(struct stacks *stacks, struct unfinished *unfinished, struct stack *stack);
 void stacks_forget(struct unfinished *unfinished);
 
 /* What it cost so far. */

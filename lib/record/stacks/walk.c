@@ -4,20 +4,6 @@
 #include "arch/arch.h"
 #include "record/stacks/joint.h"
 
-enum {
-	STEPS_MAX = 1 << 14,
-};
-
-/* Callers are often in the same mapping. */
-static const struct mapping *find_mapping(struct walk *walk, uint64_t pc)
-{
-	const struct mapping *last = walk->mapping;
-
-	if (!last || pc < last->start || pc >= last->end)
-		walk->mapping = space_find(walk->space, pc);
-	return walk->mapping;
-}
-
 /* Of where there is CFI, that says where the kernel saved the registers. */
 static bool is_sigreturn(struct walk *walk, const struct stack_frame *frame)
 {
@@ -94,6 +80,17 @@ static enum unwind_end step_by_register(struct walk *walk, unwind_rule rule, boo
 	return unwind_step_to(&walk->frame, rule, value, words_read, &walk->words);
 }
 
+/* To what a signal interrupted. */
+static enum unwind_end step_out_of_signal(struct walk *walk, unwind_rule rule)
+{
+	const uint64_t sp = walk->frame.sp;
+	enum unwind_end end = unwind_step_signal(&walk->frame, rule, words_read, &walk->words);
+
+	if (!end && !walk->nr_own && walk_is_other_stack(sp, walk->frame.sp))
+		walk->nr_own = walk->walked->nr;
+	return end;
+}
+
 /* What a sample goes through for each of its frames is one piece of code. */
 #define HOT static inline __attribute__((always_inline))
 
@@ -109,6 +106,8 @@ HOT enum unwind_end step(struct walk *walk)
 		return step_by_register(walk, rule, false);
 	case UNWIND_RULE_LINK:
 		return step_by_register(walk, rule, true);
+	case UNWIND_RULE_SIGNAL:
+		return step_out_of_signal(walk, rule);
 	case UNWIND_RULE_UNSUPPORTED:
 		walk->stack->unsupported = (enum unwind_unsupported)unwind_rule_operand(rule);
 		break;
@@ -130,21 +129,51 @@ static bool has_record(struct walk *walk, uint64_t link)
 	return words_read(&walk->words, walk->frame.fp + ARCH_WORD, &word) && word == link;
 }
 
+/* By its code: nobody called it, and during its system call pc is behind that. */
+static bool find_sigreturn(struct walk *walk, const struct mapping *mapping,
+			   struct stack_frame *frame)
+{
+	uint64_t address = mapping_address(mapping, frame->pc);
+
+	if (walk->frame.exact && !rules_is_sigreturn(walk->rules, mapping->module, address))
+		address--;
+	if (!rules_is_sigreturn(walk->rules, mapping->module, address))
+		return false;
+	frame->address = address;
+	return true;
+}
+
 /*
  * Where calls leave the return address in a register the vDSO has no CFI.  Its functions call
- * nothing, so that it is still there; and what signal handlers return to can be told by its code.
+ * nothing, so that it is still there.
  */
-static unwind_rule rule_of_vdso(struct walk *walk, const struct mapping *mapping,
-				const struct stack_frame *frame)
+static unwind_rule rule_of_vdso(struct walk *walk)
 {
-	uint64_t address = mapping_address(mapping, frame->pc), link;
+	uint64_t link;
 
-	if (rules_is_sigreturn(walk->rules, mapping->module, address))
-		return unwind_rule_make(UNWIND_RULE_SIGNAL, ARCH_SIGNAL_SP_WORDS, UNWIND_FP_SAME);
 	if (!walk->frame.exact || !find_register(walk, ARCH_DWARF_RETURN, &link) ||
 	    has_record(walk, link))
 		return unwind_rule_make(UNWIND_RULE_NONE, 0, UNWIND_FP_SAME);
 	return unwind_rule_make(UNWIND_RULE_LINK, 0, UNWIND_FP_SAME);
+}
+
+/* What is known without CFI of the function that runs. */
+static unwind_rule rule_without_cfi(struct walk *walk, const struct module *module,
+				    uint64_t address)
+{
+	const unwind_rule just_entered = unwind_rule_make(UNWIND_RULE_SP, 1, UNWIND_FP_SAME);
+	uint64_t result;
+
+	if (!ARCH_RETURN_IS_PUSHED)
+		return unwind_rule_make(UNWIND_RULE_NONE, 0, UNWIND_FP_SAME);
+	/* Where pages of a library are touched first: _init(), entries of a PLT. */
+	if (rules_is_entry(walk->rules, module, address))
+		return just_entered;
+	if (walk->walked->nr == 1 && rules_is_after_clone(walk->rules, module, address) &&
+	    find_register(walk, ARCH_DWARF_RESULT, &result))
+		return result ? just_entered
+			      : unwind_rule_make(UNWIND_RULE_ROOT, 0, UNWIND_FP_SAME);
+	return unwind_rule_make(UNWIND_RULE_NONE, 0, UNWIND_FP_SAME);
 }
 
 /*
@@ -159,7 +188,10 @@ HOT unwind_rule find_rule(struct walk *walk, const struct mapping *mapping,
 
 	if (!ARCH_RETURN_IS_PUSHED && unwind_rule_kind(rule) == UNWIND_RULE_NONE &&
 	    mapping->module->kind == MODULE_VDSO)
-		rule = rule_of_vdso(walk, mapping, frame);
+		return find_sigreturn(walk, mapping, frame)
+			       ? unwind_rule_make(UNWIND_RULE_SIGNAL, ARCH_SIGNAL_SP_WORDS,
+						  UNWIND_FP_SAME)
+			       : rule_of_vdso(walk);
 	if (unwind_rule_kind(rule) == UNWIND_RULE_SIGNAL) {
 		frame->address = mapping_address(mapping, frame->pc);
 	} else if (unwind_rule_kind(rule) == UNWIND_RULE_NONE && walk->frame.exact) {
@@ -169,6 +201,7 @@ HOT unwind_rule find_rule(struct walk *walk, const struct mapping *mapping,
 			frame->address--;
 			return before;
 		}
+		return rule_without_cfi(walk, mapping->module, frame->address);
 	}
 	return rule;
 }
@@ -194,7 +227,7 @@ HOT struct stack_frame *add_frame(struct walk *walk, const struct mapping *mappi
 HOT enum unwind_end add(struct walk *walk)
 {
 	uint64_t lookup = unwind_lookup_pc(&walk->frame);
-	const struct mapping *mapping = find_mapping(walk, lookup);
+	const struct mapping *mapping = walk_mapping(walk, lookup);
 	struct stack_frame *added;
 
 	if (!mapping && walk->walked->nr)
@@ -246,7 +279,7 @@ void walk_on(struct walk *walk)
 		stack->end = walk_frame(walk);
 		if (has_read_enough(walk))
 			return;
-	} while (!stack->end && walk->walked->nr < STEPS_MAX);
+	} while (!stack->end && walk->walked->nr < WALK_STEPS_MAX);
 	if (!stack->end)
 		stack->end = UNWIND_END_TOO_DEEP;
 }

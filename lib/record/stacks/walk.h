@@ -22,6 +22,11 @@
 #include "record/stacks/words.h"
 #include "unwind/step.h"
 
+enum {
+	WALK_STEPS_MAX = 1 << 14,
+	WALK_SIGNAL_FRAME_MAX = 128 * 1024, /* bytes: some registers are large */
+};
+
 struct walk {
 	struct rules *rules;
 	struct walked_vec *walked; /* so far, leaf first */
@@ -32,6 +37,7 @@ struct walk {
 	const struct mapping *mapping;	       /* of the frame before, or NULL */
 	enum stack_origin origin;	       /* of the frame */
 	unwind_rule rule;		       /* for the frame added last */
+	size_t nr_own;			       /* frames before another stack; 0: all so far */
 	size_t nr_windows;		       /* when the remembered stack was last looked at */
 	struct remembered_thread *thread;      /* NULL: not known */
 	const struct remembered_stack *joined; /* one of its stacks; NULL: none */
@@ -39,6 +45,22 @@ struct walk {
 	uint64_t return_at; /* see beyond.h; 0: nothing to wait for */
 	struct stack *stack;
 };
+
+/* Where pc is mapped, or NULL.  Callers are often in the same mapping. */
+static inline const struct mapping *walk_mapping(struct walk *walk, uint64_t pc)
+{
+	const struct mapping *last = walk->mapping;
+
+	if (!last || pc < last->start || pc >= last->end)
+		walk->mapping = space_find(walk->space, pc);
+	return walk->mapping;
+}
+
+/* Whether a signal handler has interrupted another stack than it runs on, by the sp of both. */
+static inline bool walk_is_other_stack(uint64_t handler_sp, uint64_t interrupted_sp)
+{
+	return interrupted_sp - handler_sp > WALK_SIGNAL_FRAME_MAX;
+}
 
 /* Adds the frame that the walk is at; an end if it is in no mapping. */
 enum unwind_end walk_add(struct walk *walk);
