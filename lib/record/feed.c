@@ -10,6 +10,7 @@
 #define AHEAD_NS UINT64_C(4000000)
 /* ... and so many samples, of 64 KiB at most, are all that may have to be kept. */
 #define AHEAD_RECORDS 1024
+#define REST_RECORDS 256	   /* of these with the rest of the stack: others are old already */
 #define START_NS UINT64_C(3000000) /* that a program takes to map its files */
 
 int feed_open(struct feed *feed, const struct events *events, const char *shim, struct error *err)
@@ -23,6 +24,7 @@ int feed_open(struct feed *feed, const struct events *events, const char *shim, 
 struct early {
 	struct module *module;	   /* of a mapping */
 	struct image_facts *facts; /* of an exec, or what could not be known until now */
+	struct stack_rest *rest;   /* of a sample's stack */
 };
 
 static struct module *get_module(struct feed *feed, const struct decoded *decoded)
@@ -73,18 +75,28 @@ static struct image_facts *look_again(struct feed *feed, int32_t pid)
 	return facts;
 }
 
+/* NULL: not of a sample, or of no use. */
+static struct stack_rest *look_at_rest(struct feed *feed, const struct decoded *decoded)
+{
+	if (!feed->reads_rest || decoded->kind != DECODED_SAMPLE || feed->merge.nr >= REST_RECORDS)
+		return NULL;
+	return rest_read(&feed->rest_reader, decoded);
+}
+
 static struct early *look_early(struct feed *feed, const struct decoded *decoded)
 {
 	bool is_exec = decoded->kind == DECODED_COMM && decoded->comm.is_exec;
 	bool is_code = decoded->kind == DECODED_MMAP && decoded->mmap.executable;
+	struct stack_rest *rest = look_at_rest(feed, decoded);
 	struct early *early;
 
-	if (!is_exec && !is_code)
+	if (!is_exec && !is_code && !rest)
 		return NULL;
 	early = xcalloc(1, sizeof(*early));
+	early->rest = rest;
 	if (is_exec) {
 		early->facts = look_at_exec(feed, decoded->pid);
-	} else {
+	} else if (is_code) {
 		early->module = get_module(feed, decoded);
 		early->facts = look_again(feed, decoded->pid);
 	}
@@ -98,6 +110,7 @@ static void early_free(struct early *early)
 	if (early->facts)
 		image_facts_release(early->facts);
 	free(early->facts);
+	free(early->rest);
 	free(early);
 }
 
@@ -217,6 +230,7 @@ bool feed_next(struct feed *feed, struct feed_record *record)
 					.facts = early ? early->facts : NULL };
 	/* It could be decoded when it came in. */
 	decode_entry(feed, record->event, &entry->header, &record->decoded);
+	record->rest = early ? early->rest : NULL;
 	return true;
 }
 
@@ -240,6 +254,7 @@ void feed_close(struct feed *feed)
 	done_with_passed(feed);
 	merge_release(&feed->merge);
 	map_release(&feed->awaited);
+	rest_reader_release(&feed->rest_reader);
 	modules_release(&feed->modules);
 	rings_close(&feed->rings);
 }

@@ -21,7 +21,7 @@
  *
  * A record's turn comes up to a tenth of a second after its time.  The process may be gone by then,
  * so files that are mapped are opened, and programs that are executed looked at, as soon as the
- * record is read.
+ * record is read.  Likewise, where it is said to be worth it, what follows the copies of stacks.
  */
 #ifndef RECORD_FEED_H
 #define RECORD_FEED_H
@@ -34,6 +34,7 @@
 #include "object/module.h"
 #include "record/events/events.h"
 #include "record/image_facts.h"
+#include "record/rest.h"
 #include "record/ring/decode.h"
 #include "record/ring/merge.h"
 #include "record/ring/rings.h"
@@ -41,6 +42,8 @@
 struct feed {
 	const struct events *events;
 	const char *shim;
+	bool reads_rest; /* the caller's: is it worth to read what follows the copy of a stack? */
+	struct rest_reader rest_reader;
 	struct rings rings;
 	struct merge merge;
 	struct modules modules;	    /* of all mappings; open until feed_close() */
@@ -58,6 +61,7 @@ struct feed_record {
 	bool is_data;			 /* of a ring of samples */
 	struct module *module;		 /* of executable code that is mapped; NULL */
 	const struct image_facts *facts; /* of an exec, or what did not show until now; NULL */
+	const struct stack_rest *rest;	 /* of a sample, see rest.h; NULL */
 };
 
 /* shim: as for image_facts_read(). */

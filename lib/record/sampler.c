@@ -236,7 +236,12 @@ static void use_sample(struct sampler *sampler, const struct feed_record *record
 	weight = sampling_period_is_fixed(&sampler->events->attrs[record->event])
 			 ? sampler->events->attrs[record->event].sample_period
 			 : decoded->sample.period;
-	samples_add(sampler->samples, process, thread, decoded, (uint32_t)record->event, weight);
+	samples_add(sampler->samples, &(struct samples_input){ .process = process,
+							       .thread = thread,
+							       .decoded = decoded,
+							       .rest = record->rest,
+							       .event = (uint32_t)record->event,
+							       .weight = weight });
 }
 
 static void use_mapping(struct sampler *sampler, const struct feed_record *record)
@@ -328,11 +333,13 @@ static void use(struct sampler *sampler, const struct feed_record *record)
 
 static void use_all(struct sampler *sampler)
 {
+	const struct width *width = samples_width(sampler->samples);
 	struct feed_record record;
 
 	while (feed_next(&sampler->feed, &record)) {
 		use(sampler, &record);
-		events_widen(sampler->events, samples_width(sampler->samples)->is_wide);
+		events_widen(sampler->events, width->is_wide);
+		sampler->feed.reads_rest = width_wants_rest(width);
 		feed_make_room(&sampler->feed);
 	}
 	processes_passed(sampler->processes, feed_passed_ns(&sampler->feed));

@@ -2,10 +2,10 @@
 #include "record/samples.h"
 
 #include <string.h>
-#include <sys/uio.h>
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "record/peek.h"
 #include "record/stacks/stacks.h"
 #include "unwind/end.h"
 
@@ -399,15 +399,12 @@ static bool make_wait(struct samples *samples, const struct taken *taken)
 
 /* --- stacks -----------------------------------------------------------------------------------*/
 
-/* The program runs on meanwhile; who may not look gets nothing. */
+/* The program runs on meanwhile. */
 static size_t read_program(void *context, uint64_t address, void *bytes, size_t size)
 {
 	const struct process *process = context;
-	struct iovec to = { bytes, size };
-	struct iovec from = { (void *)(uintptr_t)address, size };
-	ssize_t nr = process_vm_readv(process->pid, &to, 1, &from, 1, 0);
 
-	return nr < 0 ? 0 : (size_t)nr;
+	return peek(process->pid, address, bytes, size);
 }
 
 /* The part of the chain that comes after the mark. */
@@ -433,12 +430,16 @@ static void add_width(struct samples *samples, const struct stack *stack,
 	bool cut = sample->stack_cut && !is_elsewhere && (is_lost || stack->origins & beyond);
 
 	width_add(&samples->width, stack->depth, cut);
+	if (cut)
+		width_beyond(&samples->width, is_lost);
 }
 
 /* False: the stack is to be completed yet. */
-static bool push_stack(struct samples *samples, struct process *process,
-		       const struct decoded_sample *sample, const struct taken *taken)
+static bool push_stack(struct samples *samples, const struct samples_input *input,
+		       const struct taken *taken)
 {
+	const struct decoded_sample *sample = &input->decoded->sample;
+	struct process *process = input->process;
 	const struct stack_registers registers = stack_registers_of_perf(sample->registers);
 	const struct stack_memory memory = { read_program, process };
 	struct stack_sample walked = {
@@ -446,6 +447,7 @@ static bool push_stack(struct samples *samples, struct process *process,
 		.bytes = sample->stack,
 		.nr_bytes = sample->stack_bytes,
 		.thread = taken->thread,
+		.rest = input->rest,
 		.memory = &memory,
 	};
 
@@ -468,9 +470,12 @@ static bool push_stack(struct samples *samples, struct process *process,
 }
 
 /* Likewise. */
-static bool push_frames(struct samples *samples, struct process *process,
-			const struct decoded_sample *sample, const struct taken *taken)
+static bool push_frames(struct samples *samples, const struct samples_input *input,
+			const struct taken *taken)
 {
+	const struct decoded_sample *sample = &input->decoded->sample;
+	const struct process *process = input->process;
+
 	switch (samples->config.call_graph) {
 	case CALL_GRAPH_NONE:
 		break;
@@ -479,7 +484,7 @@ static bool push_frames(struct samples *samples, struct process *process,
 		break;
 	case CALL_GRAPH_STACKS:
 		push_chain(samples, process, sample, sample->registers);
-		if (sample->registers && !push_stack(samples, process, sample, taken))
+		if (sample->registers && !push_stack(samples, input, taken))
 			return false;
 		break;
 	}
@@ -492,23 +497,22 @@ static bool push_frames(struct samples *samples, struct process *process,
 	return true;
 }
 
-void samples_add(struct samples *samples, struct process *process, uint32_t thread,
-		 const struct decoded *decoded, uint32_t event, uint64_t weight)
+void samples_add(struct samples *samples, const struct samples_input *input)
 {
-	const struct decoded_sample *sample = &decoded->sample;
+	const struct decoded *decoded = input->decoded;
 	const struct taken taken = {
 		.row = { .time_us = ((int64_t)decoded->time_ns - samples->config.start_ns) / 1000,
-			 .thread = thread,
-			 .event = event,
-			 .weight = weight },
-		.pid = process->pid,
-		.thread = ((uint64_t)process->id + 1) << 32 | thread,
-		.in_kernel = sample->in_kernel,
-		.stack_cut = sample->stack_cut,
+			 .thread = input->thread,
+			 .event = input->event,
+			 .weight = input->weight },
+		.pid = input->process->pid,
+		.thread = ((uint64_t)input->process->id + 1) << 32 | input->thread,
+		.in_kernel = decoded->sample.in_kernel,
+		.stack_cut = decoded->sample.stack_cut,
 	};
 
 	samples->frames.nr = 0;
-	if (!push_frames(samples, process, sample, &taken))
+	if (!push_frames(samples, input, &taken))
 		return;
 	add_row(samples, taken.row);
 	retry_waiting(samples, taken.thread);

@@ -3,7 +3,7 @@
  * samples - from a sample to a row of the profile: whose, in which stack, how much of what.
  *
  *	samples = samples_new(&config);
- *	samples_add(samples, process, thread, &decoded, event, weight);
+ *	samples_add(samples, &(struct samples_input){ .process = process, .decoded = &decoded, ... });
  *	samples_finish(samples);
  *	samples_free(samples);
  *
@@ -23,6 +23,7 @@
 #include "record/events/sampling.h"
 #include "record/processes.h"
 #include "record/ring/decode.h"
+#include "record/stacks/words.h"
 #include "record/width.h"
 
 struct samples_config {
@@ -38,13 +39,21 @@ struct samples_config {
 	void *context;
 };
 
+struct samples_input {
+	struct process *process;
+	uint32_t thread;
+	const struct decoded *decoded;
+	const struct stack_rest *rest; /* see rest.h; or NULL */
+	uint32_t event;
+	uint64_t weight;
+};
+
 struct samples;
 
 struct samples *samples_new(const struct samples_config *config);
 void samples_free(struct samples *samples);
 
-void samples_add(struct samples *samples, struct process *process, uint32_t thread,
-		 const struct decoded *decoded, uint32_t event, uint64_t weight);
+void samples_add(struct samples *samples, const struct samples_input *input);
 
 /* Adds those that wait for others.  There is no later one. */
 void samples_finish(struct samples *samples);

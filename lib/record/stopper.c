@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -18,6 +17,7 @@
 #include "base/vec.h"
 #include "record/attached.h"
 #include "record/followed.h"
+#include "record/peek.h"
 #include "record/samples.h"
 #include "record/stops/pace.h"
 #include "record/stops/stops.h"
@@ -113,14 +113,6 @@ struct sight {
 	size_t stack_bytes, asked_bytes;
 };
 
-static size_t copy_stack(struct stopper *stopper, pid_t tid, uint64_t sp, size_t size)
-{
-	struct iovec to = { stopper->stack, size }, from = { (void *)(uintptr_t)sp, size };
-	ssize_t nr = process_vm_readv(tid, &to, 1, &from, 1, 0);
-
-	return nr < 0 ? 0 : (size_t)nr;
-}
-
 static bool see(struct stopper *stopper, const struct stop *stop, const struct group_thread *thread,
 		struct sight *sight)
 {
@@ -135,7 +127,7 @@ static bool see(struct stopper *stopper, const struct stop *stop, const struct g
 		return false;
 	if (sampling->call_graph != CALL_GRAPH_NONE && !sight->registers.is_32_bit)
 		sight->stack_bytes =
-			copy_stack(stopper, stop->tid, sight->registers.sp, sight->asked_bytes);
+			peek(stop->tid, sight->registers.sp, stopper->stack, sight->asked_bytes);
 	return true;
 }
 
@@ -210,9 +202,13 @@ static void use_sight(struct stopper *stopper, struct group_thread *thread,
 		followed_map(&stopper->followed, thread->group, process);
 	weight = charge(stopper, thread, sight->use.used_ns);
 	stopper->sampled_ns += weight;
-	samples_add(stopper->samples, process,
-		    processes_thread(stopper->followed.processes, process, tid, sight->time_ns),
-		    &decoded, 0, weight);
+	samples_add(
+		stopper->samples,
+		&(struct samples_input){ .process = process,
+					 .thread = processes_thread(stopper->followed.processes,
+								    process, tid, sight->time_ns),
+					 .decoded = &decoded,
+					 .weight = weight });
 }
 
 static void take(struct stopper *stopper, const struct stop *stop)

@@ -2,9 +2,11 @@
 #include "record/width.h"
 
 enum {
-	SHALLOW_AT_START = 250, /* stacks without a deep one until the copies are narrow */
-	SHALLOW_FIRST = 10000,	/* until they are so again */
+	SHALLOW_AT_START = 1000, /* stacks without a deep one until the copies are narrow */
+	SHALLOW_FIRST = 10000,	 /* until they are so again */
 	DOUBLINGS_MAX = 16,
+	RESTS_FOR_LOST = 16, /* stacks whose rest is read for one that was lost */
+	RESTS_MAX = 128,
 	LOST_MAX_PERCENT = 5,
 	LOST_MIN = 20, /* fewer may have been bad luck */
 	RING_MS = 32,  /* that the ring has to last for: each wide copy wakes its reader */
@@ -65,6 +67,19 @@ void width_lost(struct width *width, uint64_t nr)
 		return;
 	width->is_settled = true;
 	set_wide(width, false);
+}
+
+void width_beyond(struct width *width, bool is_lost)
+{
+	if (!is_lost)
+		width->nr_rests -= width->nr_rests > 0;
+	else if (width->nr_rests < RESTS_MAX)
+		width->nr_rests += RESTS_FOR_LOST;
+}
+
+bool width_wants_rest(const struct width *width)
+{
+	return width->nr_rests;
 }
 
 uint32_t width_wide_bytes(uint32_t narrow_bytes, uint32_t most_bytes, uint64_t ring_bytes,

@@ -32,6 +32,7 @@
 struct unwind_frame {
 	uint64_t pc, sp, fp;
 	uint64_t pc_at; /* where pc was read, of a frame that made a call */
+	uint64_t fp_at; /* likewise fp; 0: it is that of the frame inside */
 	uint64_t link;	/* of a frame that a signal interrupted: the register that calls leave the
 			   return address in; 0: unknown */
 	bool exact;	/* pc is where the thread was, not a return address */
@@ -73,6 +74,7 @@ unwind_restore_fp(const struct unwind_frame *frame, unwind_rule rule, uint64_t c
 
 	if (!read(arg, address, &caller->fp))
 		return address < frame->sp;
+	caller->fp_at = address;
 	caller->fp_lost = false;
 	return true;
 }
@@ -180,7 +182,8 @@ static inline enum unwind_end unwind_step_chain(struct unwind_frame *frame, unwi
 						void *arg)
 {
 	struct unwind_frame caller = { .sp = frame->fp + UINT64_C(2) * ARCH_WORD,
-				       .pc_at = frame->fp + ARCH_WORD };
+				       .pc_at = frame->fp + ARCH_WORD,
+				       .fp_at = frame->fp };
 
 	if (frame->fp_lost)
 		return UNWIND_END_FP_LOST;

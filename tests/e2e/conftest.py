@@ -155,6 +155,9 @@ def is_running(pid):
         return False
 
 
+SQLITE_SOURCE = "sqlite3.c"
+
+
 class Need:
     """Skips a test with the reason when this machine lacks something."""
 
@@ -168,6 +171,16 @@ class Need:
         if not os.path.exists(path):
             pytest.skip(f"{path} is not there: {why}")
         return Path(path)
+
+    def sqlite_source(self, folder):
+        """Of all that can be fetched with a package manager, this has the one large C file in it."""
+        npm = self.tool("npm")
+        fetched = subprocess.run([npm, "pack", "better-sqlite3"], cwd=folder, capture_output=True, text=True)
+        if fetched.returncode:
+            pytest.skip("npm has no network: " + fetched.stderr.strip().splitlines()[-1])
+        subprocess.run(["tar", "-xzf", fetched.stdout.split()[-1], "--strip-components=3", "package/deps/sqlite3"],
+                       cwd=folder, check=True)
+        return folder / SQLITE_SOURCE
 
     def pmu(self):
         if not has_pmu():

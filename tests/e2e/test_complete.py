@@ -81,6 +81,16 @@ def test_nearly_all_stacks_are_complete(record, programs, need, files, share, pr
 
 
 @pytest.mark.long
+def test_nearly_all_stacks_of_a_compiler_are_complete(record, runner, need):
+    """Of a real program; the generated one above has more that is deeper than can be copied."""
+    need.tool(CC1)
+    source = need.sqlite_source(runner.folder)
+    subprocess.run(["gcc", "-E", source, "-o", source.with_suffix(".i")], check=True)
+    profile = record(CC1, "-fpreprocessed", "-quiet", "-O2", "sqlite3.i", "-o", "s.s", options=CPU_ONLY, text=False)
+    expect_complete(profile, 0.995)
+
+
+@pytest.mark.long
 def test_nearly_all_stacks_of_a_server_are_complete(record, runner, need):
     server, benchmark = need.tool("redis-server"), need.tool("redis-benchmark")
     socket = runner.folder / "redis.sock"

@@ -3,11 +3,11 @@
 
 import os
 import struct
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from conftest import SQLITE_SOURCE
 from elf import (SOURCES, debug_file, functions, make, output, pick_addresses, section, symbol,
                  symbols_by_address, unsized_symbols)
 from llvm import compare, llvm_chains
@@ -47,7 +47,6 @@ def test_chains_files_and_lines_are_those_of_llvm_symbolizer(build, resolve, nee
 
 
 # Besides: what takes longer to build, or has more to compare.
-SQLITE = "sqlite3.c"
 TEMPLATES = Path(__file__).with_name("templates.cc")
 LIBRARY = sorted(SOURCES.parents[1].glob("lib/[bsu]*/*.c"))
 LARGE_BUILDS = {
@@ -55,19 +54,10 @@ LARGE_BUILDS = {
     "clang++, templates": ["clang++", "-std=c++17", "-O2", "-g", TEMPLATES],
     "g++, templates, split": ["g++", "-std=c++17", "-O2", "-g", "-gsplit-dwarf", TEMPLATES],
     "clang++, templates, split, dwarf-4": ["clang++", "-std=c++17", "-O2", "-gdwarf-4", "-gsplit-dwarf", TEMPLATES],
-    "sqlite3": ["gcc", "-O2", "-g", "-shared", "-fPIC", SQLITE],
+    "sqlite3": ["gcc", "-O2", "-g", "-shared", "-fPIC", SQLITE_SOURCE],
     "C, LTO": ["gcc", "-O2", "-g", "-flto=1", "-shared", "-fPIC", "-D_GNU_SOURCE", f"-I{SOURCES.parents[1]}/lib",
                *(file for file in LIBRARY if "shim" not in file.parts)],
 }
-
-
-def fetch_sqlite(folder, need):
-    """Of all that can be fetched with a package manager, this has the one large C file in it."""
-    need.tool("npm")
-    fetched = subprocess.run(["npm", "pack", "better-sqlite3"], cwd=folder, capture_output=True, text=True)
-    if fetched.returncode:
-        pytest.skip("npm has no network: " + fetched.stderr.strip().splitlines()[-1])
-    make("tar", "-xzf", fetched.stdout.split()[-1], "--strip-components=3", "package/deps/sqlite3", cwd=folder)
 
 
 @pytest.mark.long
@@ -75,8 +65,8 @@ def fetch_sqlite(folder, need):
 def test_twenty_thousand_chains_are_those_of_llvm_symbolizer(build, resolve, need, tmp_path):
     need.tool("llvm-symbolizer")
     need.tool(LARGE_BUILDS[build][0])
-    if SQLITE in LARGE_BUILDS[build]:
-        fetch_sqlite(tmp_path, need)
+    if SQLITE_SOURCE in LARGE_BUILDS[build]:
+        need.sqlite_source(tmp_path)
     make(*LARGE_BUILDS[build], "-o", "app", cwd=tmp_path)
     app = tmp_path / "app"
     addresses = pick_addresses(app, 20000)

@@ -4,7 +4,7 @@
  *
  *	TestSuite(stacks, .init = map_self, .fini = unmap_self);
  *
- *	copy_size = 8192;	// and thread, memory, chain: what the next samples have
+ *	copy_size = 8192;	// and thread, read_rest, memory, chain: what the next samples have
  *	recurse(100);		// takes one, so many frames deep
  *	expect_equal();
  */
@@ -74,6 +74,7 @@ static void *glibc_pcs[1024];
 static int nr_glibc;
 static size_t copy_size = COPY_MAX;
 static uint64_t thread;
+static struct stack_rest *(*read_rest)(void); /* when the copy is made; NULL: nothing is read */
 static const struct stack_memory *memory;
 static const uint64_t *chain;
 static uint8_t copy[COPY_MAX] __attribute__((aligned(8)));
@@ -103,6 +104,7 @@ __attribute__((noinline)) static void sample(void)
 	cr_assert(le(sz, copy_whole, COPY_MAX));
 	size_t size = copy_whole < copy_size ? copy_whole : copy_size;
 	copy_stack(copy, registers.sp, copy_whole);
+	struct stack_rest *rest = read_rest ? read_rest() : NULL;
 	stacks_walk(stacks, &space,
 		    &(struct stack_sample){ .registers = &registers,
 					    .bytes = copy,
@@ -110,8 +112,10 @@ __attribute__((noinline)) static void sample(void)
 					    .chain = chain,
 					    .nr_chain = chain ? (size_t)nr_glibc : 0,
 					    .thread = thread,
+					    .rest = rest,
 					    .memory = memory },
 		    &stack);
+	free(rest);
 	/* A sanitizer puts frames of its own in front of this one. */
 	while (nr_glibc > 2 && glibc_pcs[1] != (void *)stack.frames[1].pc)
 		memmove(glibc_pcs, glibc_pcs + 1, (size_t)--nr_glibc * sizeof(glibc_pcs[0]));

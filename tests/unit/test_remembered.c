@@ -42,3 +42,31 @@ Test(remembered, threads_and_places_have_their_own)
 	cr_expect(not(see(2, 0x7000, 5)));
 	cr_expect(not(see(1, 0x7800, 5)));
 }
+
+/* main, and the function that it called, leaf first. */
+static struct remembered_stack put(struct remembered_stack stack, const struct walked *main_frame)
+{
+	struct walked frames[] = { { .frame.pc = 0x500, .sp = 0x7000, .return_at = 0 },
+				   *main_frame };
+
+	remembered_put(&stack, &(struct walked_vec){ .at = frames, .nr = 2 });
+	return stack;
+}
+
+Test(remembered, frames_found_another_way_are_those_of_the_last_time)
+{
+	const struct walked plain = {
+		.frame.pc = 0x400, .sp = 0x7100, .fp = 0x7200, .return_at = 0x70f8
+	};
+	struct walked saved = plain, lost = plain;
+	struct remembered_stack stack = { 0 };
+
+	saved.fp_at = 0x70f0;
+	lost.fp_lost = true;
+	stack = put(stack, &lost);
+	stack = put(stack, &plain);
+	cr_expect(not(stack.frames.at[0].fp_lost));
+	stack = put(stack, &saved);
+	cr_expect(eq(u64, stack.frames.at[0].fp_at, 0x70f0));
+	vec_free(&stack.frames);
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is not in the copy of a sample: memory, the thread's other stacks, the kernel's chain. */
+#include <alloca.h>
 #include <signal.h>
 
 #include "own_stack.h"
@@ -30,6 +31,17 @@ static size_t read_other(void *context, uint64_t address, void *bytes, size_t si
 	return nr;
 }
 
+/* Only frames beyond the copy have gone. */
+static size_t read_cleared(void *context, uint64_t address, void *bytes, size_t size)
+{
+	size_t nr = read_whole(context, address, bytes, size);
+
+	for (size_t i = 0; i < nr; i++)
+		if (address + i >= copy_start + copy_size)
+			((uint8_t *)bytes)[i] = 0;
+	return nr;
+}
+
 /* What is there now. */
 static size_t read_here(void *context, uint64_t address, void *bytes, size_t size)
 {
@@ -42,13 +54,19 @@ static size_t read_here(void *context, uint64_t address, void *bytes, size_t siz
 	return size;
 }
 
-static const struct stack_memory whole = { read_whole, NULL }, other = { read_other, NULL }, here = { read_here, NULL };
+static const struct stack_memory whole = { read_whole, NULL }, other = { read_other, NULL },
+				 cleared = { read_cleared, NULL }, here = { read_here, NULL };
 
 static void expect_origin(enum stack_origin origin)
 {
 	uint32_t beyond = 1U << STACK_BY_MEMORY | 1U << STACK_BY_LAST | 1U << STACK_BY_CHAIN;
 
 	cr_expect(eq(u32, stack.origins & beyond, 1U << origin));
+}
+
+static void expect_origin_is_copy(void)
+{
+	cr_expect(eq(u32, stack.origins, 1U << STACK_BY_CFI));
 }
 
 Test(stacks_beyond, goes_on_in_memory_where_the_copy_ends)
@@ -71,6 +89,111 @@ Test(stacks_beyond, does_not_believe_memory_that_has_changed_where_the_copy_ends
 	cr_expect(eq(int, (int)stack.end, UNWIND_END_BAD_READ));
 	cr_expect(lt(sz, stack.nr, 900));
 	cr_expect(eq(u32, stack.origins, 1U << STACK_BY_CFI));
+}
+
+enum {
+	REST_BEFORE = 4096,
+};
+
+static size_t rest_behind = 1 << 17;
+
+static struct stack_rest *rest_of_whole(void)
+{
+	size_t start = copy_size - REST_BEFORE;
+	size_t size = copy_whole - start;
+	struct stack_rest *rest;
+
+	if (size > REST_BEFORE + rest_behind)
+		size = REST_BEFORE + rest_behind;
+	rest = malloc(sizeof(*rest) + size);
+	rest->start = copy_start + start;
+	rest->size = size;
+	memcpy(rest->bytes, copy + start, size);
+	return rest;
+}
+
+static struct stack_rest *rest_of_other(void)
+{
+	struct stack_rest *rest = rest_of_whole();
+
+	memset(rest->bytes, 0x55, REST_BEFORE);
+	return rest;
+}
+
+Test(stacks_beyond, goes_on_in_what_was_read_at_once_where_it_has_changed_since)
+{
+	copy_size = 8192;
+	read_rest = rest_of_whole;
+	memory = &other;
+	recurse(900);
+	expect_equal();
+	expect_origin(STACK_BY_MEMORY);
+	cr_expect(eq(int, (int)stack.frames[1].origin, STACK_BY_CFI));
+	cr_expect(eq(int, (int)stack.frames[stack.nr - 1].origin, STACK_BY_MEMORY));
+}
+
+Test(stacks_beyond, does_not_believe_what_was_read_at_once_of_another_stack)
+{
+	copy_size = 8192;
+	read_rest = rest_of_other;
+	recurse(900);
+	cr_expect(eq(int, (int)stack.end, UNWIND_END_BAD_READ));
+	cr_expect(eq(u32, stack.origins, 1U << STACK_BY_CFI));
+}
+
+Test(stacks_beyond, goes_on_in_memory_where_what_was_read_at_once_ends)
+{
+	copy_size = 8192;
+	rest_behind = 2048;
+	read_rest = rest_of_whole;
+	memory = &whole;
+	recurse(900);
+	expect_equal();
+	expect_origin(STACK_BY_MEMORY);
+}
+
+/* The copy's end is as it was, but not that of the rest. */
+static size_t read_other_behind(void *context, uint64_t address, void *bytes, size_t size)
+{
+	size_t nr = read_whole(context, address, bytes, size);
+
+	for (size_t i = 0; i < nr; i++)
+		if (address + i >= copy_start + copy_size + rest_behind / 2)
+			((uint8_t *)bytes)[i] = 0x55;
+	return nr;
+}
+
+Test(stacks_beyond, is_back_at_the_copys_end_where_the_rest_ends_in_another_stack)
+{
+	const struct stack_memory other_behind = { read_other_behind, NULL };
+	size_t without;
+
+	copy_size = 8192;
+	rest_behind = 2048;
+	recurse(900);
+	without = stack.nr;
+	read_rest = rest_of_whole;
+	for (int i = 0; i < 2; i++) {
+		memory = i ? &other_behind : NULL;
+		recurse(900);
+		cr_expect(eq(int, (int)stack.end, UNWIND_END_BAD_READ));
+		cr_expect(eq(sz, stack.nr, without));
+		cr_expect(eq(u32, stack.origins, 1U << STACK_BY_CFI));
+	}
+}
+
+Test(stacks_beyond, does_not_take_memory_that_was_cleared_for_the_end_of_the_stack)
+{
+	volatile int rounds = 6;
+
+	thread = 7;
+	copy_size = 8192;
+	memory = &cleared;
+	for (int i = 0; i < rounds; i++) {
+		recurse(900);
+		cr_expect(eq(int, (int)stack.end, UNWIND_END_BAD_READ));
+		cr_expect(eq(u32, stack.origins, 1U << STACK_BY_CFI));
+	}
 }
 
 Test(stacks_beyond, believes_memory_with_the_callers_that_were_found_there_each_time)
@@ -125,6 +248,20 @@ Test(stacks_beyond, leaves_a_handler_that_has_a_stack_of_its_own)
 	cr_expect(eq(int, (int)stack.end, UNWIND_END_BAD_READ));
 	cr_expect(stack.has_other);
 	cr_expect(lt(u64, stack.depth, sizeof(room)));
+}
+
+Test(stacks_beyond, goes_on_as_two_deep_stacks_that_were_read_from_memory)
+{
+	volatile int rounds = 3; /* not unrolled: one call */
+
+	thread = 7;
+	copy_size = 8192;
+	for (int i = 0; i < rounds; i++) {
+		memory = i < 2 ? &whole : NULL;
+		recurse(12000); /* of 16 bytes each, by clang */
+		cr_expect(gt(u64, copy_whole, copy_size + 2 * WORDS_WINDOW_BYTES));
+		cr_expect(eq(int, (int)stack.end, UNWIND_END_ROOT), "round %d", i);
+	}
 }
 
 Test(stacks_beyond, does_not_go_on_as_only_one_was)
@@ -210,6 +347,100 @@ Test(stacks_beyond, does_not_choose_between_two_stacks_with_the_same_frame)
 	cr_expect(eq(int, (int)stack.end, UNWIND_END_BAD_READ));
 	stacks_forget(unfinished);
 }
+
+Test(stacks_beyond, has_the_callers_of_now_where_hundreds_of_inner_frames_are_as_before)
+{
+	int (*volatile calls[])(int) = { call_once, call_otherwise };
+	volatile int rounds = 4; /* not unrolled: one call */
+
+	thread = 7;
+	for (int i = 0; i < rounds; i++) {
+		calls[i % 2](500);
+		expect_equal();
+		expect_origin_is_copy();
+	}
+}
+
+OPAQUE static int call_with_room(int size, int depth)
+{
+	volatile char *room = alloca((size_t)size);
+
+	room[0] = (char)depth;
+	return recurse(depth) + room[0];
+}
+
+OPAQUE static int call_below_room(int size, int inner_size, int depth)
+{
+	volatile char *room = alloca((size_t)size);
+
+	room[0] = (char)depth;
+	return call_with_room(inner_size, depth) + room[0];
+}
+
+OPAQUE static int call_below_other_room(int size, int inner_size, int depth)
+{
+	volatile char *room = alloca((size_t)size);
+
+	room[0] = (char)depth;
+	return call_with_room(inner_size, depth) - room[0];
+}
+
+/* The frames further in are where they were, and the old return address is in its place still. */
+Test(stacks_beyond, has_the_callers_of_now_where_their_frames_have_moved)
+{
+	int (*volatile calls[])(int, int, int) = { call_below_room, call_below_other_room };
+	volatile int rounds = 2; /* not unrolled: one call */
+
+	thread = 7;
+	for (int i = 0; i < rounds; i++)
+		calls[i](i ? 4096 : 512, i ? 512 : 4096, 300);
+	expect_equal();
+}
+
+#if defined(__x86_64__) && !defined(__clang__)
+/* Wherever it is called from, its frame is in the same place.  It has the address of its caller's frame
+ * saved, as it needs one register for its own and another for what is of variable size. */
+OPAQUE static int call_aligned(int depth)
+{
+	volatile char page[64] __attribute__((aligned(4096)));
+	volatile char *room = alloca((size_t)depth);
+
+	page[0] = room[0] = (char)depth;
+	return recurse(depth) + page[0] + room[0];
+}
+
+OPAQUE static int align_below_room(int size, int depth)
+{
+	volatile char *room = alloca((size_t)size);
+
+	room[0] = (char)depth;
+	return call_aligned(depth) + room[0];
+}
+
+OPAQUE static int align_below_other_room(int size, int depth)
+{
+	volatile char *room = alloca((size_t)size);
+
+	room[0] = (char)depth;
+	return call_aligned(depth) - room[0];
+}
+
+/* The old return address is in its place still, within the new room: only what the aligned frame has saved
+ * leads to the new one. */
+Test(stacks_beyond, has_the_callers_of_now_of_an_aligned_frame)
+{
+	int (*volatile calls[])(int, int) = { align_below_room, align_below_other_room };
+	const uint64_t top = (uint64_t)__builtin_frame_address(0);
+	/* Both are above the same page, whatever this test's frame is. */
+	const int least = (int)(top % 4096 > 2048 ? 128 : top % 4096 + 256);
+	volatile int rounds = 2; /* not unrolled: one call */
+
+	thread = 7;
+	for (int i = 0; i < rounds; i++)
+		calls[i](least + 512 * i, 300);
+	expect_equal();
+}
+#endif
 
 Test(stacks_beyond, goes_on_where_callers_differ_in_the_call_only)
 {

@@ -28,7 +28,7 @@ Test(width, may_begin_wide_until_some_stacks_have_been_shallow)
 	width.begins_wide = true;
 	add(1, 500, false);
 	cr_expect(width.is_wide);
-	add(100, 500, false);
+	add(900, 500, false);
 	cr_expect(width.is_wide);
 	add(200, 500, false);
 	cr_expect(not(width.is_wide));
@@ -92,6 +92,31 @@ Test(width, does_not_mind_samples_lost_while_narrow)
 	width_lost(&width, 1000);
 	add(1, NARROW, true);
 	cr_expect(width.is_wide);
+}
+
+Test(width, wants_the_rest_for_a_while_from_a_lost_stack_on)
+{
+	int nr = 0;
+
+	width_beyond(&width, false);
+	cr_expect(not(width_wants_rest(&width)));
+	width_beyond(&width, true);
+	for (; width_wants_rest(&width); nr++)
+		width_beyond(&width, false);
+	cr_expect(gt(int, nr, 5));
+	cr_expect(lt(int, nr, 50));
+}
+
+Test(width, wants_the_rest_for_long_where_stacks_are_often_lost)
+{
+	for (int i = 0; i < 1000; i++) {
+		width_beyond(&width, i % 10 == 0);
+		cr_expect(width_wants_rest(&width));
+	}
+	for (int i = 0; width_wants_rest(&width); i++) {
+		cr_assert(lt(int, i, 200));
+		width_beyond(&width, false);
+	}
 }
 
 Test(width, asks_for_as_much_as_the_ring_can_take)

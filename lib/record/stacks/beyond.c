@@ -4,26 +4,38 @@
 #include "base/map.h"
 #include "record/stacks/joint.h"
 
-static uint64_t hash_frame(struct walk *walk, uint64_t hash, const struct walked *walked)
+struct callers {
+	uint64_t hash;
+	const struct module *module; /* of the one before: often the same */
+	uint64_t address, function;
+};
+
+static void hash_frame(struct walk *walk, struct callers *callers, const struct walked *walked)
 {
 	const struct stack_frame *frame = &walked->frame;
-	uint64_t function = rules_function(walk->rules, frame->module, frame->address);
+	uint64_t place = frame->pc;
 
-	return map_hash(hash ^ (function ? frame->pc - frame->address + function : frame->pc)) ^
-	       walked->sp;
+	if (frame->module != callers->module || frame->address != callers->address) {
+		callers->module = frame->module;
+		callers->address = frame->address;
+		callers->function = rules_function(walk->rules, frame->module, frame->address);
+	}
+	if (callers->function)
+		place = frame->pc - frame->address + callers->function;
+	callers->hash = map_hash(callers->hash ^ place) ^ walked->sp;
 }
 
 /* Of frames from the first one on, those of a stack that was joined, too: which functions they are
  * of, and where. */
 static uint64_t hash_callers(struct walk *walk, size_t first)
 {
-	uint64_t hash = 0;
+	struct callers callers = { 0 };
 
 	for (size_t i = first; i < walk->walked->nr; i++)
-		hash = hash_frame(walk, hash, &walk->walked->at[i]);
+		hash_frame(walk, &callers, &walk->walked->at[i]);
 	for (size_t i = walk->nr_kept; i > 0; i--)
-		hash = hash_frame(walk, hash, &walk->joined->frames.at[i - 1]);
-	return hash;
+		hash_frame(walk, &callers, &walk->joined->frames.at[i - 1]);
+	return callers.hash;
 }
 
 /* Of the frame at the copy's end, which was the nr-th. */
@@ -41,40 +53,71 @@ static bool has_usual_callers(struct walk *walk, size_t nr)
 						});
 }
 
-/* Whether what was read is the stack of the sample. */
+/* Whether what was read is the stack of the sample.  A caller of 0 is what unused memory has: a frame
+ * may be as it was, far below one that is gone. */
 static bool is_believed(struct walk *walk, size_t nr)
 {
-	bool is_usual = has_usual_callers(walk, nr);
+	bool is_usual;
 
-	return words_held(&walk->words) || is_usual;
+	if (!unwind_end_is_root(walk->stack->end) ||
+	    (walk->stack->end != UNWIND_END_ROOT && walk->walked->nr == nr))
+		return false;
+	is_usual = has_usual_callers(walk, nr);
+	return !walk->words.memory || words_held(&walk->words) || is_usual;
 }
 
-/* By the program's memory: false, and back at the copy's end, if that is another stack by now. */
-static bool walk_memory(struct walk *walk)
-{
-	const struct unwind_frame frame = walk->frame;
-	const struct module *end_module = walk->stack->end_module;
-	const unwind_rule rule = walk->rule;
-	size_t nr = walk->walked->nr, nr_own = walk->nr_own;
+/* Where the walk was at the copy's end. */
+struct copy_end {
+	struct unwind_frame frame;
+	const struct module *module;
+	unwind_rule rule;
+	size_t nr, nr_own;
+};
 
-	words_open(&walk->words, walk->sample->memory);
+static void go_on(struct walk *walk)
+{
 	walk->stack->end = walk_step(walk);
 	if (!walk->stack->end)
 		walk_on(walk);
-	if (unwind_end_is_root(walk->stack->end) && is_believed(walk, nr))
-		return true;
+}
 
-	walk->walked->nr = nr;
-	walk->nr_own = nr_own;
-	walk->frame = frame;
-	walk->rule = rule;
-	walk->words.memory = NULL;
+static void go_back(struct walk *walk, const struct copy_end *at)
+{
+	words_close(&walk->words);
+	walk->walked->nr = at->nr;
+	walk->nr_own = at->nr_own;
+	walk->frame = at->frame;
+	walk->rule = at->rule;
 	walk->nr_kept = 0;
 	walk->joined = NULL;
 	walk->stack->origins &= ~(1U << STACK_BY_MEMORY | 1U << STACK_BY_LAST);
-	walk->stack->end_module = end_module;
+	walk->stack->end_module = at->module;
 	walk->stack->end = UNWIND_END_BAD_READ;
-	return false;
+}
+
+/* By the program's memory as it is now: false if that is another stack. */
+static bool walk_memory(struct walk *walk)
+{
+	size_t nr = walk->walked->nr;
+
+	if (!walk->sample->memory)
+		return false;
+	words_open(&walk->words, walk->sample->memory);
+	go_on(walk);
+	return is_believed(walk, nr);
+}
+
+/* By the memory as it was soon after the sample was taken, and on from there. */
+static bool walk_rest(struct walk *walk)
+{
+	size_t nr = walk->walked->nr;
+
+	if (!walk->sample->rest || !words_extend(&walk->words, walk->sample->rest))
+		return false;
+	go_on(walk);
+	if (walk->stack->end == UNWIND_END_BAD_READ && walk->walked->nr > nr)
+		return walk_memory(walk);
+	return is_believed(walk, nr);
 }
 
 /* How far chain[i] is from being walked[i], where they agree at the end of the walk. */
@@ -162,13 +205,18 @@ static uint64_t find_return(const struct walk *walk)
 
 void walk_beyond(struct walk *walk)
 {
+	const struct copy_end at = { walk->frame, walk->stack->end_module, walk->rule,
+				     walk->walked->nr, walk->nr_own };
 	const uint64_t return_at = find_return(walk);
-	const size_t nr = walk->walked->nr;
 
-	if (walk->sample->memory && walk_memory(walk))
+	if (walk_rest(walk))
 		return;
+	go_back(walk, &at);
+	if (walk_memory(walk))
+		return;
+	go_back(walk, &at);
 	if (joint_find(walk, return_at))
 		return;
 	walk_chain(walk);
-	walk->return_at = walk->walked->nr == nr ? return_at : 0;
+	walk->return_at = walk->walked->nr == at.nr ? return_at : 0;
 }

@@ -56,10 +56,13 @@ size_t remembered_find(const struct remembered_stack *stack, uint64_t return_at)
 	return nr && nr < frames->nr && frames->at[nr - 1].return_at == return_at ? nr : 0;
 }
 
+/* And was found the same way. */
 static bool is_same(const struct walked *one, const struct walked *other)
 {
 	return one->sp == other->sp && one->frame.pc == other->frame.pc && one->fp == other->fp &&
-	       one->return_at == other->return_at;
+	       one->return_at == other->return_at && one->fp_at == other->fp_at &&
+	       one->fp_lost == other->fp_lost && one->sp_lost == other->sp_lost &&
+	       one->sp_read == other->sp_read;
 }
 
 /* How many frames at the root's side are what they were: mostly all but a few. */

@@ -17,7 +17,7 @@
  * The first ones are the last whole stacks that there were.  The others are those that took some
  * effort or may soon: they were deeper than the copy, or half of it.
  *
- *	usual = remembered_callers(thread, &frame, hash);	// of the callers, as just read
+ *	usual = remembered_callers(thread, &frame);	// with the callers just read
  *
  * What was read while the program ran on may be of another call by then.  It is believed when the
  * same frame has had the same callers each time lately.
@@ -39,6 +39,9 @@ struct walked {
 	struct stack_frame frame;
 	uint64_t sp, fp;
 	uint64_t return_at; /* where its pc was read, of a frame that made a call; else 0 */
+	uint64_t fp_at;	    /* where fp was read; 0: it is that of the frame inside */
+	bool fp_lost, sp_lost;
+	bool sp_read; /* sp is not where the frame inside says, but by words that it saved */
 };
 
 struct walked_vec {

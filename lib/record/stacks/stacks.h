@@ -18,8 +18,9 @@
  *
  * Where the stack goes on beyond the copy, so does the walk, by what it has first:
  *
- *	the program's memory		if the frame at the copy's end proves to be there still,
- *					or has had the callers found there each time lately
+ *	the program's memory		as it was soon after, then as it is now: if the frame at the
+ *					copy's end proves to be there still, or has had the callers
+ *					found there each time lately
  *	whole stacks of the thread	if two have the same function at the same place
  *	the kernel's frame pointers	while the CFI says that these frames keep them
  */
@@ -93,6 +94,7 @@ struct stack_sample {
 	const uint64_t *chain; /* the kernel's, user part: pc, then return addresses */
 	size_t nr_chain;
 	uint64_t thread; /* whatever tells threads and their programs apart; 0: not known */
+	const struct stack_rest *rest;	   /* what followed the copy soon after; NULL: not known */
 	const struct stack_memory *memory; /* the program's, as it is now; NULL: cannot be read */
 };
 

@@ -2,7 +2,12 @@
 #include "record/stacks/walk.h"
 
 #include "arch/arch.h"
+#include "record/stacks/along.h"
 #include "record/stacks/joint.h"
+
+enum {
+	ALONG_EVERY = 64, /* frames; most stacks have fewer */
+};
 
 /* Of where there is CFI, that says where the kernel saved the registers. */
 static bool is_sigreturn(struct walk *walk, const struct stack_frame *frame)
@@ -99,11 +104,17 @@ HOT enum unwind_end step(struct walk *walk)
 {
 	unwind_rule rule = walk->rule;
 
-	walk->origin = walk->words.memory ? STACK_BY_MEMORY : STACK_BY_CFI;
+	walk->origin = walk->words.goes_beyond ? STACK_BY_MEMORY : STACK_BY_CFI;
+	walk->sp_read = false;
 	switch (unwind_rule_kind(rule)) {
 	case UNWIND_RULE_REGISTER:
 	case UNWIND_RULE_PROBE:
+		walk->sp_read = true;
 		return step_by_register(walk, rule, false);
+	case UNWIND_RULE_AT_SP:
+	case UNWIND_RULE_AT_FP:
+		walk->sp_read = true;
+		break;
 	case UNWIND_RULE_LINK:
 		return step_by_register(walk, rule, true);
 	case UNWIND_RULE_SIGNAL:
@@ -112,7 +123,7 @@ HOT enum unwind_end step(struct walk *walk)
 		walk->stack->unsupported = (enum unwind_unsupported)unwind_rule_operand(rule);
 		break;
 	case UNWIND_RULE_NONE:
-		if (!walk->words.memory)
+		if (!walk->words.goes_beyond)
 			walk->origin = STACK_BY_FP;
 		break;
 	default:
@@ -219,6 +230,10 @@ HOT struct stack_frame *add_frame(struct walk *walk, const struct mapping *mappi
 			 .sp = walk->frame.sp,
 			 .fp = walk->frame.fp,
 			 .return_at = walk->frame.pc_at,
+			 .fp_at = walk->frame.fp_at,
+			 .fp_lost = walk->frame.fp_lost,
+			 .sp_lost = walk->frame.sp_lost,
+			 .sp_read = walk->sp_read,
 		 });
 	walk->stack->origins |= 1U << walk->origin;
 	return &vec_last(walked)->frame;
@@ -277,6 +292,8 @@ void walk_on(struct walk *walk)
 
 	do {
 		stack->end = walk_frame(walk);
+		if (!stack->end && walk->thread && walk->walked->nr % ALONG_EVERY == 0)
+			walk_along(walk);
 		if (has_read_enough(walk))
 			return;
 	} while (!stack->end && walk->walked->nr < WALK_STEPS_MAX);

@@ -36,6 +36,7 @@ struct walk {
 	struct unwind_frame frame;
 	const struct mapping *mapping;	       /* of the frame before, or NULL */
 	enum stack_origin origin;	       /* of the frame */
+	bool sp_read;			       /* likewise, as struct walked has it */
 	unwind_rule rule;		       /* for the frame added last */
 	size_t nr_own;			       /* frames before another stack; 0: all so far */
 	size_t nr_windows;		       /* when the remembered stack was last looked at */

@@ -5,16 +5,19 @@
  *	struct words words = { .bytes = copy, .size = nr_bytes, .sp = sp };
  *
  *	end = unwind_step(&frame, rule, words_read, &words);
+ *	if (end == UNWIND_END_BAD_READ && words_extend(&words, rest))
+ *		...				// from here on, with what followed the copy
  *	if (end == UNWIND_END_BAD_READ && memory) {
- *		words_open(&words, memory);	// from here on, also what the copy does not have
+ *		words_open(&words, memory);	// from here on, with all that there is now
  *		...
  *		if (!words_held(&words))
  *			forget();		// that was another stack already
  *	}
  *
- * Beyond the copy they are read from the program, which goes on running meanwhile.  What was read
- * is the stack of the sample only if the frame at the copy's end is still the same, so the last
- * words that the walk took from the copy have to be in their places afterwards.
+ * Beyond the copy they are read from the program, which goes on running meanwhile: some soon after
+ * the sample was taken, the others when it is walked.  What was read is the stack of the sample
+ * only if the frame where the former words end is still the same, so the last of these that the
+ * walk took have to be in their places afterwards.
  */
 #ifndef RECORD_STACKS_WORDS_H
 #define RECORD_STACKS_WORDS_H
@@ -30,6 +33,14 @@ struct stack_memory {
 	void *context;
 };
 
+/* What followed a copy in the program's memory soon after: bytes of the copy's end first, which were
+ * read after those behind it. */
+struct stack_rest {
+	uint64_t start;
+	size_t size;
+	uint8_t bytes[];
+};
+
 enum {
 	WORDS_TAKEN = 2,
 	WORDS_WINDOW_BYTES = 64 * 1024,
@@ -38,11 +49,14 @@ enum {
 struct words {
 	const uint8_t *bytes; /* the copy */
 	uint64_t size, sp;
-	uint64_t taken[WORDS_TAKEN]; /* addresses of the last words taken from it */
+	uint64_t taken[WORDS_TAKEN]; /* addresses of the last words taken from it, or the rest */
 	size_t nr_taken;
-	uint64_t beyond; /* the last address that was asked for and is not in the copy */
+	uint64_t beyond; /* the last address that was asked for and is not there */
 
-	const struct stack_memory *memory; /* NULL: only the copy */
+	bool goes_beyond;	       /* there are more than the copy's, of one or both of: */
+	const struct stack_rest *rest; /* NULL: not so far */
+
+	const struct stack_memory *memory; /* likewise */
 	struct words_window {
 		uint8_t bytes[WORDS_WINDOW_BYTES];
 		uint64_t start;
@@ -51,7 +65,23 @@ struct words {
 	size_t nr_windows;
 };
 
-/* Out of the copy: a word of the program's memory. */
+/* The word at address, if it is in the memory that was read last. */
+static inline bool words_in_window(const struct words *words, uint64_t address, uint64_t *word)
+{
+	const struct words_window *window = words->window;
+	uint64_t offset;
+
+	if (!words->memory)
+		return false;
+	offset = address - window->start;
+	if (offset > window->size || window->size - offset < sizeof(*word) ||
+	    address % sizeof(*word))
+		return false;
+	memcpy(word, window->bytes + offset, sizeof(*word));
+	return true;
+}
+
+/* Out of the copy: a word of the rest, or of the program's memory. */
 bool words_read_beyond(struct words *words, uint64_t address, uint64_t *word);
 
 /* The unwind_read of a walk.  (No pointer to the caller's word gets out, so it stays a register.)
@@ -64,7 +94,8 @@ static inline bool words_read(void *arg, uint64_t address, uint64_t *word)
 	if (__builtin_expect(offset > words->size || words->size - offset < sizeof(*word), 0)) {
 		uint64_t beyond;
 
-		if (!words_read_beyond(words, address, &beyond))
+		if (!words_in_window(words, address, &beyond) &&
+		    !words_read_beyond(words, address, &beyond))
 			return false;
 		*word = beyond;
 		return true;
@@ -74,9 +105,13 @@ static inline bool words_read(void *arg, uint64_t address, uint64_t *word)
 	return true;
 }
 
+/* False: it is that of another stack already. */
+bool words_extend(struct words *words, const struct stack_rest *rest);
 void words_open(struct words *words, const struct stack_memory *memory);
+/* Back to the copy's words. */
+void words_close(struct words *words);
 
-/* Whether the copy's words are still where they were. */
+/* Whether the last words in front of the program's memory are still where they were. */
 bool words_held(const struct words *words);
 
 #endif
