@@ -37,3 +37,18 @@ uint64_t proc_field(const char *path, const char *name)
 	fclose(file);
 	return number;
 }
+
+size_t proc_text(pid_t pid, const char *name, char *text, size_t size)
+{
+	char path[64];
+	FILE *file;
+	size_t nr;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	file = fopen(path, "re");
+	nr = file ? fread(text, 1, size - 1, file) : 0;
+	text[nr] = '\0';
+	if (file)
+		fclose(file);
+	return nr;
+}

@@ -40,41 +40,45 @@ static int open_thread(struct attached *attached, pid_t tid, struct events *even
 }
 
 /* How many there were that had no events; negative: a failure. */
-static int open_new(struct attached *attached, pid_t pid, struct events *events, struct error *err)
+static int open_new(struct attached *attached, const struct attach_threads *threads,
+		    struct events *events, struct error *err)
 {
-	struct attach_threads threads = { 0 };
 	int ret = 0, nr = 0;
 
-	attach_threads(pid, &threads);
-	for (size_t i = 0; i < threads.nr && ret >= 0; i++) {
-		if (map_find(&attached->roots, (uint64_t)threads.at[i]))
+	for (size_t i = 0; i < threads->nr && ret >= 0; i++) {
+		if (map_find(&attached->roots, (uint64_t)threads->at[i]))
 			continue;
-		ret = open_thread(attached, threads.at[i], events, err);
+		ret = open_thread(attached, threads->at[i], events, err);
 		nr++;
 	}
-	vec_free(&threads);
 	return ret < 0 ? ret : nr;
 }
 
-static int open_all(struct attached *attached, pid_t pid, struct events *events, struct error *err)
-{
-	int ret = 1, looks = 0;
-
-	while (ret > 0 && looks++ < LOOKS_MAX)
-		ret = open_new(attached, pid, events, err);
-	log_debug(LOG_TARGET, "pid %d: looked for threads %d times", (int)pid, looks);
-	return ret;
-}
-
-int attached_open_threads(struct attached *attached, const struct attach *attach,
+int attached_open_threads(struct attached *attached, const struct attach_threads *threads,
 			  struct events *events, struct error *err)
 {
-	int ret = 0;
+	int ret;
 
-	add_root(attached, attach->at[0].thread);
-	for (size_t i = 0; i < attach->nr && ret >= 0; i++)
-		ret = open_all(attached, attach->at[i].pid, events, err);
+	add_root(attached, events->at[0].tid);
+	ret = open_new(attached, threads, events, err);
 	return ret < 0 ? ret : 0;
+}
+
+int attached_open_others(struct attached *attached, const struct attach *attach,
+			 struct events *events, struct error *err)
+{
+	int ret = 1, looks = 0, nr = 0;
+
+	while (ret > 0 && looks++ < LOOKS_MAX) {
+		struct attach_threads threads = { 0 };
+
+		attach_all_threads(attach, &threads);
+		ret = open_new(attached, &threads, events, err);
+		nr += ret;
+		vec_free(&threads);
+	}
+	log_debug(LOG_TARGET, "looked for threads %d times more", looks);
+	return ret < 0 ? ret : nr;
 }
 
 void attached_release(struct attached *attached)

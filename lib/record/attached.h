@@ -4,7 +4,7 @@
  *
  *	struct attached attached = { 0 };
  *
- *	attached_open_threads(&attached, &processes_to_attach, events, &err);
+ *	attached_open_threads(&attached, &threads, events, &err);
  *	... rings ...
  *	events_start_side(events);
  *	attached_tell(&attach, &modules, processes, now_ns);	// what was there before
@@ -14,10 +14,11 @@
  *	attached_release(&attached);
  *
  * What a thread starts inherits its events, but each thread there is needs events of its own: a
- * root.  While they are opened new ones may start, and one found by looking again may have
- * inherited events or not: nothing tells.  So it becomes a root as well.  Should samples of one
+ * root.  One that starts while they are opened may have inherited events or not: nothing tells.  So
+ * they are to be opened while none starts, see attach_are_all() and halt.h.  Where that cannot be
+ * had, attached_open_others() makes roots of those that are new as well.  Should samples of one
  * thread come from two roots, that thread or who started it had inherited events, and the root that
- * was opened later is closed: nothing is missed, and nothing counts twice but for that moment.
+ * was opened later is closed: what is sampled at all is not missed, and counts twice only until then.
  */
 #ifndef RECORD_ATTACHED_H
 #define RECORD_ATTACHED_H
@@ -36,9 +37,12 @@ struct attached {
 	struct map root_of; /* of each thread's latest sample */
 };
 
-/* The events of the first process are open already. */
-int attached_open_threads(struct attached *attached, const struct attach *attach,
+/* At each of them, but for the one they were opened at first, and what has ended. */
+int attached_open_threads(struct attached *attached, const struct attach_threads *threads,
 			  struct events *events, struct error *err);
+/* At all that the processes have started meanwhile.  How many; negative: a failure. */
+int attached_open_others(struct attached *attached, const struct attach *attach,
+			 struct events *events, struct error *err);
 void attached_release(struct attached *attached);
 
 /* Programs, threads and mappings that nobody will tell of any more. */

@@ -21,6 +21,7 @@
 #include "record/events/rate.h"
 #include "record/feed.h"
 #include "record/samples.h"
+#include "record/stops/calm.h"
 
 /* What may be added to the eventfd: each may be there at once. */
 #define COMMAND_BEGIN UINT64_C(1)
@@ -30,6 +31,8 @@ enum {
 	ROUND_MS = 20,
 	AFTER_EXEC_MS = 1,
 	COUNT_EVERY_NS = 250000000,
+	CALM_TRIES = 2, /* each opens some events per thread and CPU */
+	HALT_MOST_NS = 100000000,
 };
 
 struct sampler {
@@ -127,6 +130,109 @@ static void open_wide(struct sampler *sampler)
 	sampler->begins_wide = bytes == SAMPLING_WIDE_BYTES && samples_evenly(&sampler->ladder);
 }
 
+static int open_first(struct sampler *sampler, pid_t pid, struct error *err)
+{
+	return events_open(&sampler->events, pid, &sampler->ladder, &sampler->config.sampling,
+			   &sampler->access, err);
+}
+
+/* Of all events that are open by now. */
+static int open_rings(struct sampler *sampler, struct error *err)
+{
+	int ret = feed_open(&sampler->feed, sampler->events,
+			    sampler->config.attach ? NULL : sampler->config.shim, err);
+
+	if (ret >= 0 && !sampler->config.sampling.stack_is_fixed)
+		open_wide(sampler);
+	return ret;
+}
+
+static int open_launched(struct sampler *sampler, pid_t pid, struct error *err)
+{
+	int ret = open_first(sampler, pid, err);
+
+	return ret < 0 ? ret : open_rings(sampler, err);
+}
+
+static void close_all(void *context)
+{
+	struct sampler *sampler = context;
+
+	feed_close(&sampler->feed);
+	attached_release(&sampler->attached);
+	events_close(sampler->events);
+	sampler->events = NULL;
+}
+
+/* --- opening what runs already ----------------------------------------------------------------*/
+
+static int open_threads(struct sampler *sampler, const struct attach_threads *threads,
+			struct error *err)
+{
+	struct error error = ERROR_INIT;
+	int ret = error_set(&error, -ESRCH, "the process has ended");
+
+	for (size_t i = 0; i < threads->nr && ret == -ESRCH; i++)
+		ret = open_first(sampler, threads->at[i], &error);
+	if (ret >= 0)
+		return attached_open_threads(&sampler->attached, threads, sampler->events, err);
+	*err = error;
+	return ret;
+}
+
+static int open_calm(void *context, const struct attach_threads *threads, struct error *err)
+{
+	struct sampler *sampler = context;
+	int ret = open_threads(sampler, threads, err);
+
+	return ret < 0 ? ret : open_rings(sampler, err);
+}
+
+static void tell_disturbed(const struct sampler *sampler, int nr, const struct error *why)
+{
+	char *detail = xasprintf("threads started while events were opened: some may be missing, "
+				 "or count twice (not halted for it: %s)",
+				 why->message);
+
+	aggregate_quality(sampler->config.aggregate, PROFILE_BOUNDED, detail,
+			  nr > 0 ? (uint64_t)nr : 1);
+	free(detail);
+}
+
+static int open_disturbed(struct sampler *sampler, const struct error *why, struct error *err)
+{
+	struct attach_threads threads = { 0 };
+	int ret, nr = 0;
+
+	attach_all_threads(sampler->config.attach, &threads);
+	ret = open_threads(sampler, &threads, err);
+	if (ret >= 0)
+		ret = nr = attached_open_others(&sampler->attached, sampler->config.attach,
+						sampler->events, err);
+	if (ret >= 0)
+		ret = open_rings(sampler, err);
+	if (ret >= 0)
+		tell_disturbed(sampler, nr, why);
+	vec_free(&threads);
+	return ret;
+}
+
+static int open_attached(struct sampler *sampler, struct error *err)
+{
+	const struct calm calm = { .attach = sampler->config.attach,
+				   .tries = CALM_TRIES,
+				   .halt_most_ns = HALT_MOST_NS,
+				   .context = sampler,
+				   .open = open_calm,
+				   .close = close_all };
+	struct error why = ERROR_INIT;
+	int ret = calm_open(&calm, &why, err);
+
+	return ret ? ret : open_disturbed(sampler, &why, err);
+}
+
+/* --- opening all ------------------------------------------------------------------------------*/
+
 static int open_all(struct sampler *sampler, pid_t pid, struct error *err)
 {
 	struct ladder_probe probe = { probe_open, probe_close, &pid };
@@ -143,21 +249,14 @@ static int open_all(struct sampler *sampler, pid_t pid, struct error *err)
 	if (ret >= 0)
 		tell_lowered(sampler,
 			     rate_clock_detail(sampling, sampler->ladder.events[0].type, asked_hz));
-	if (ret >= 0)
-		ret = events_open(&sampler->events, pid, &sampler->ladder, sampling,
-				  &sampler->access, err);
 	if (ret >= 0 && sampler->config.attach)
-		ret = attached_open_threads(&sampler->attached, sampler->config.attach,
-					    sampler->events, err);
-	if (ret >= 0)
-		ret = feed_open(&sampler->feed, sampler->events,
-				sampler->config.attach ? NULL : sampler->config.shim, err);
+		ret = open_attached(sampler, err);
+	else if (ret >= 0)
+		ret = open_launched(sampler, pid, err);
 	if (ret >= 0 && sampler->command_fd < 0)
 		ret = error_errno(err, errno, "make an eventfd");
 	if (ret >= 0)
 		set_polls(sampler);
-	if (ret >= 0 && !sampling->stack_is_fixed)
-		open_wide(sampler);
 	return ret;
 }
 
@@ -183,9 +282,7 @@ void sampler_close(struct sampler *sampler)
 	if (!sampler)
 		return;
 	samples_free(sampler->samples);
-	feed_close(&sampler->feed);
-	attached_release(&sampler->attached);
-	events_close(sampler->events);
+	close_all(sampler);
 	ladder_release(&sampler->ladder);
 	if (sampler->command_fd >= 0)
 		close(sampler->command_fd);
@@ -391,6 +488,7 @@ static void *sampler_thread(void *context)
 	while (wait_for_records(sampler)) {
 		feed_read(&sampler->feed);
 		use_all(sampler);
+		events_confirm(sampler->events);
 		count_now_and_then(sampler);
 	}
 	events_stop(sampler->events);

@@ -12,6 +12,11 @@
 
 #define TRIAL_TURNS 200000 /* some hundred microseconds */
 
+enum {
+	READ_TRIES = 10000,
+	READ_AGAIN_US = 100,
+};
+
 static const pid_t this_thread = 0;
 const struct group_threads group_here = { &this_thread, 1, GROUP_STOPPED };
 
@@ -86,11 +91,25 @@ void group_enable(struct group *group)
 		ioctl(group->fds[i * group->nr], PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
 }
 
+/* ECHILD: a thread that has inherited the group is just ending, and may have lost its CPU over it. */
+static ssize_t read_leader(int leader, uint64_t *words, size_t size)
+{
+	ssize_t nr = -1;
+
+	for (int tries = 0; tries < READ_TRIES; tries++) {
+		nr = read(leader, words, size);
+		if (nr >= 0 || (errno != ECHILD && errno != EINTR))
+			break;
+		usleep(READ_AGAIN_US);
+	}
+	return nr;
+}
+
 static int add_thread(const struct group *group, int leader, struct group_counts *counts)
 {
 	uint64_t words[3 + GROUPING_MAX_MEMBERS];
 	size_t size = (3 + group->nr) * sizeof(words[0]);
-	ssize_t nr = TEMP_FAILURE_RETRY(read(leader, words, sizeof(words)));
+	ssize_t nr = read_leader(leader, words, sizeof(words));
 
 	if (nr < 0)
 		return -errno;

@@ -4,12 +4,16 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/map.h"
 #include "base/vec.h"
+#include "record/stops/calm.h"
 
-enum { ATTACH_TRIES = 1000 };
+enum {
+	ATTACH_TRIES = 20,
+	ENABLE_AGAIN_US = 2000,
+};
 
 static const char full_list[] =
 	"cycles,instructions,branches,branch-misses,cache-references,cache-misses,"
@@ -99,53 +103,60 @@ void stat_plan_open(struct stat_plan *plan, const struct group_threads *threads)
 	counters_open(&plan->counters, threads);
 }
 
-static void list_threads(const struct attach *attach, struct attach_threads *threads)
+void stat_plan_discard(struct stat_plan *plan)
 {
-	vec_each(attach, process) attach_threads(process->pid, threads);
+	counters_close(&plan->counters);
+	group_close(&plan->software.group);
 }
 
-static bool none_is_new(const struct attach *attach, const struct attach_threads *known)
+static int open_threads(void *context, const struct attach_threads *threads, struct error *err)
 {
-	struct attach_threads now = { 0 };
-	struct map set = { 0 };
-	bool none = true;
-
-	vec_each(known, tid) map_set(&set, (uint64_t)*tid, 1);
-	list_threads(attach, &now);
-	vec_each(&now, tid) none &= map_find(&set, (uint64_t)*tid) != NULL;
-	map_release(&set);
-	vec_free(&now);
-	return none;
+	(void)err;
+	stat_plan_open(context, &(struct group_threads){ threads->at, threads->nr, GROUP_STOPPED });
+	return 0;
 }
 
-/* A thread that is new may have been started by one that was opened, and have inherited the events,
- * or before: nothing tells.  So all are opened while none is started. */
-static bool open_all_threads(struct stat_plan *plan, const struct attach *attach)
+static void discard(void *context)
 {
-	struct attach_threads found = { 0 };
-	bool are_all;
-
-	list_threads(attach, &found);
-	stat_plan_open(plan, &(struct group_threads){ found.at, found.nr, GROUP_STOPPED });
-	are_all = none_is_new(attach, &found);
-	if (!are_all) {
-		counters_close(&plan->counters);
-		group_close(&plan->software.group);
-	}
-	vec_free(&found);
-	return are_all;
+	stat_plan_discard(context);
 }
 
-int stat_plan_attach(struct stat_plan *plan, const struct attach *attach, struct error *err)
+static void enable(void *context)
 {
-	for (int i = 0; !open_all_threads(plan, attach); i++) {
-		if (i < ATTACH_TRIES)
-			continue;
-		error_set(err, -EAGAIN, "a process starts threads faster than these can be opened");
-		return error_hint(err, "`cprof stat PROG` counts all threads from the start on");
-	}
+	struct stat_plan *plan = context;
+
 	software_enable(&plan->software);
 	counters_enable(&plan->counters);
+}
+
+static int refuse_disturbed(const struct error *why, struct error *err)
+{
+	error_set(err, -EAGAIN,
+		  "a process starts threads faster than these can be opened, and cannot be "
+		  "halted for it: %s",
+		  why->message);
+	return error_hint(err, "`cprof stat PROG` counts all threads from the start on");
+}
+
+/* A thread that is just being started may copy its events as they were and only then become known
+ * as an heir: it, and all that it starts, would stay without.  So they are enabled twice. */
+int stat_plan_attach(struct stat_plan *plan, const struct attach *attach, struct error *err)
+{
+	const struct calm calm = { .attach = attach,
+				   .tries = ATTACH_TRIES,
+				   .halt_most_ns = UINT64_MAX,
+				   .context = plan,
+				   .open = open_threads,
+				   .opened = enable,
+				   .close = discard };
+	struct error why = ERROR_INIT;
+
+	if (!plan->software.has_clock) /* perf is refused: /proc counts them all */
+		return 0;
+	if (!calm_open(&calm, &why, err))
+		return refuse_disturbed(&why, err);
+	usleep(ENABLE_AGAIN_US);
+	enable(plan);
 	return 0;
 }
 

@@ -39,6 +39,8 @@ void stat_plan_open(struct stat_plan *plan, const struct group_threads *threads)
 int stat_plan_attach(struct stat_plan *plan, const struct attach *attach, struct error *err);
 /* Adds what was counted to plan->nr tallies.  usage: NULL of processes that run already. */
 void stat_plan_close(struct stat_plan *plan, const struct rusage *usage, struct tally *tallies);
+/* Instead: what was counted does not matter. */
+void stat_plan_discard(struct stat_plan *plan);
 /* Fills in plan->nr counts, of the time since the last call. */
 void stat_plan_interval(struct stat_plan *plan, struct stat_count *counts);
 

@@ -4,6 +4,7 @@
 import os
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -118,6 +119,56 @@ def test_threads_that_start_meanwhile_count_once(runner, program, programs, need
         assert 0 < counted <= most * 1.15 + 0.02
         # A thread gets its first sample a whole period after its start: these live for three.
         assert 0.3 * counted < sampled <= 1.1 * counted
+
+
+def test_a_thread_that_starts_while_events_do_has_them_started(runner, program, programs, need):
+    """Or all that it starts would be missing: in the group, or in the task-clock that is counted beside it."""
+    need.perf()
+    relay = program(programs / "relay", 3, 60000, 50)
+    for attempt in range(20):
+        result = runner.cprof_run("record", "--no-symbols", "-q", "-p", relay.pid, "--duration", "150ms",
+                                  "-e", "cpu-clock", "-o", f"{attempt}.data")
+        assert result.returncode == 0, result.stderr
+        counted = dict(Profile(runner, runner.folder / f"{attempt}.data", result).sql(
+            "SELECT name, value FROM event WHERE name IN ('cpu-clock', 'task-clock')"))
+        assert counted["task-clock"] == pytest.approx(counted["cpu-clock"], rel=0.15)
+
+
+@pytest.mark.parametrize("chains", [1, 3])
+def test_a_chain_of_threads_is_neither_missed_nor_counted_twice(runner, cprof, program, programs, need, chains):
+    """Between the kernel's figures from well within the recording and from around it."""
+    need.perf()
+    need.root()
+    relay = program(programs / "relay", chains, 60000, 100)
+    for attempt in range(8):
+        before = cpu_used_s(relay.pid)
+        recorder = attach(runner, cprof, relay.pid, output=f"{attempt}.data")
+        time.sleep(0.1)  # by now all events have been started
+        within = cpu_used_s(relay.pid)
+        time.sleep(0.8)
+        least = cpu_used_s(relay.pid) - within
+        recorder.send_signal(signal.SIGINT)
+        assert recorder.wait(60) == 0, recorder.stderr.read()
+        most = cpu_used_s(relay.pid) - before
+        profile = Profile(runner, runner.folder / f"{attempt}.data", recorder)
+        (counted,) = profile.sql("SELECT value / 1e9 FROM event WHERE name = 'task-clock'")[0]
+        assert 0.85 * least - 0.02 <= counted <= 1.1 * most + 0.02
+
+
+def test_a_chain_of_threads_that_cannot_be_halted_for_it(runner, cprof, program, programs, need):
+    """Seldom none of them starts or ends for long enough, when these do not get to run: all is well then."""
+    need.perf()
+    need.root()
+    relay = program(programs / "relay", 3, 60000, 100)
+    said = set()
+    for attempt in range(8):
+        recorder = runner.run(programs / "noperf", "-t", 1, cprof, "record", "-q", "--no-symbols", "-o", f"{attempt}.data",
+                              "-p", relay.pid, "--duration", "50ms")
+        assert recorder.returncode == 0, recorder.stderr
+        profile = Profile(runner, runner.folder / f"{attempt}.data", recorder)
+        said.update(row["detail"] for row in profile.report()["quality"] if row["kind"] == "bounded")
+    assert said == {"threads started while events were opened: some may be missing, or count twice "
+                    "(not halted for it: ptrace is refused (Operation not permitted))"}
 
 
 def test_a_thread_stands_for_its_process(runner, program, programs, need):

@@ -157,6 +157,18 @@ def test_threads_that_start_meanwhile_count_once(runner, program, programs, need
         assert 0 < events["task-clock"]["mean"] / 1e9 <= most * 1.15 + 0.02
 
 
+def test_groups_are_read_while_threads_end(runner, program, programs, need):
+    """The kernel does not read a group that a thread which is just ending has inherited."""
+    need.perf()
+    relay = program(programs / "relay", 3, 60000, 100)
+    used_ns = 0  # in some of them nothing, where others use the CPUs
+    for _ in range(40):
+        events = events_of(stat(runner, "-p", relay.pid, "--duration", "20ms"))
+        assert events["task-clock"]["status"] == "counted"
+        used_ns += events["task-clock"]["mean"]
+    assert used_ns > 0
+
+
 def test_an_ordinary_user_counts_in_what_is_his(nobody, program, need):
     need.perf()
     own, other = program(sys.executable, "-c", TOUCH, starter=nobody), touch(program)

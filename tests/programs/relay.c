@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * relay CHAINS [MS]: as many chains of threads as asked for, each thread of which computes for
- * three milliseconds, starts the next one of its chain and ends: threads come and go all the time.
- * Ends after MS milliseconds (60 s).
+ * relay CHAINS [MS [US]]: as many chains of threads as asked for, each thread of which computes for
+ * US microseconds (3000), starts the next one of its chain and ends: threads come and go all the
+ * time.  Ends after MS milliseconds (60 s).
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static volatile uint64_t sink;
-static double end_s;
+static double end_s, each_s = 3e-3;
 
 static double now_s(clockid_t clock)
 {
@@ -24,7 +24,7 @@ static double now_s(clockid_t clock)
 
 static __attribute__((noinline)) void compute(void)
 {
-	while (now_s(CLOCK_THREAD_CPUTIME_ID) < 3e-3)
+	while (now_s(CLOCK_THREAD_CPUTIME_ID) < each_s)
 		for (int i = 0; i < 1000; i++)
 			sink = sink * 3 + (uint64_t)i;
 }
@@ -50,6 +50,8 @@ static void start(void)
 int main(int argc, char **argv)
 {
 	end_s = now_s(CLOCK_MONOTONIC) + (argc > 2 ? atoi(argv[2]) : 60000) / 1e3;
+	if (argc > 3)
+		each_s = atoi(argv[3]) / 1e6;
 	for (int i = argc > 1 ? atoi(argv[1]) : 1; i--;)
 		start();
 	printf("ready\n");

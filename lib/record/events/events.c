@@ -9,6 +9,8 @@
 #include "base/vec.h"
 #include "record/events/perf_open.h"
 
+enum { CONFIRMATIONS = 3 };
+
 static const double coverage_whole = 0.99;
 
 static struct events *events_new(const struct ladder *ladder, const struct sampling *sampling,
@@ -226,23 +228,23 @@ void events_open_wide(struct events *events, uint32_t stack_bytes)
 	free(attrs);
 }
 
-void events_widen(struct events *events, bool wide)
+static void enable_groups(const struct events *events)
 {
-	if (wide == events->is_wide)
-		return;
-	events->is_wide = wide;
 	vec_each(events, at)
 	{
-		if (!at->wide)
+		const bool wide = at->wide && events->is_wide;
+
+		if (at->side < 0)
 			continue;
-		ioctl(wide ? at->group[0] : at->wide[0], PERF_EVENT_IOC_DISABLE,
-		      PERF_IOC_FLAG_GROUP);
+		if (at->wide)
+			ioctl(wide ? at->group[0] : at->wide[0], PERF_EVENT_IOC_DISABLE,
+			      PERF_IOC_FLAG_GROUP);
 		ioctl(wide ? at->wide[0] : at->group[0], PERF_EVENT_IOC_ENABLE,
 		      PERF_IOC_FLAG_GROUP);
 	}
 }
 
-void events_start_side(struct events *events)
+static void enable_side(const struct events *events)
 {
 	vec_each(events, at)
 	{
@@ -251,6 +253,32 @@ void events_start_side(struct events *events)
 		ioctl(at->side, PERF_EVENT_IOC_ENABLE, 0);
 		ioctl(at->names, PERF_EVENT_IOC_ENABLE, 0);
 	}
+}
+
+void events_widen(struct events *events, bool wide)
+{
+	if (wide == events->is_wide)
+		return;
+	events->is_wide = wide;
+	events->is_started = true;
+	events->confirmations = CONFIRMATIONS;
+	enable_groups(events);
+}
+
+void events_start_side(struct events *events)
+{
+	events->confirmations = CONFIRMATIONS;
+	enable_side(events);
+}
+
+void events_confirm(struct events *events)
+{
+	if (!events->confirmations)
+		return;
+	events->confirmations--;
+	enable_side(events);
+	if (events->is_started)
+		enable_groups(events);
 }
 
 void events_stop(struct events *events)
@@ -307,8 +335,9 @@ static uint64_t present_ns(const struct events *events)
 void events_start(struct events *events)
 {
 	events->before_ns = sum(events, events->nr_events).value;
-	vec_each(events, at) if (at->side >= 0)
-		ioctl(at->group[0], PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+	events->is_started = true;
+	events->confirmations = CONFIRMATIONS;
+	enable_groups(events);
 }
 
 void events_count(const struct events *events, size_t event, struct events_count *count)

@@ -11,6 +11,7 @@
  *	...					// they start when pid executes,
  *	events_start_side(events);		// or when attaching now,
  *	events_start(events);			// or with a delay now
+ *	events_confirm(events);			// now and then
  *	...
  *	events_stop(events);
  *	events_count(events, 0, &count);
@@ -50,6 +51,8 @@ struct events {
 	struct map by_id;   /* perf's id to at * nr_events + event */
 	uint64_t before_ns; /* of the program's time on CPUs, before the group started */
 	bool is_wide;
+	bool is_started;	    /* not by an exec: by us */
+	unsigned int confirmations; /* still to be made */
 	/* What they were opened by. */
 	const struct ladder *ladder;
 	const struct access *access;
@@ -78,6 +81,12 @@ void events_widen(struct events *events, bool wide);
 
 void events_start_side(struct events *events);
 void events_start(struct events *events); /* of what has inherited them as well */
+/*
+ * A thread that is just being started while these, or events_widen(), change over may copy its
+ * events as they were and only then become known as an heir: it, and all that it starts, would stay
+ * without.  So the change is made again some times: to be called now and then.
+ */
+void events_confirm(struct events *events);
 void events_stop(struct events *events);
 
 struct events_count {

@@ -25,6 +25,7 @@
 
 enum {
 	ALARM_AGAIN_NS = 5000000,
+	HALT_AGAIN_US = 20,
 };
 
 /* --- permission -------------------------------------------------------------------------------*/
@@ -257,6 +258,22 @@ bool stops_wait(struct stops *stops, int fd, uint64_t until_ns, struct stop *sto
 	mask(SIG_BLOCK, NULL);
 	set_alarm(stops, 0);
 	return found;
+}
+
+bool stops_halt(struct stops *stops, struct stops_halted *halted, uint64_t until_ns)
+{
+	struct stop stop;
+
+	for (;;) {
+		while (stops_next(stops, &stop))
+			vec_push(halted, stop);
+		take_ends(stops);
+		if (halted->nr >= stops->pending.nr)
+			return true;
+		if (clock_now_ns() >= until_ns)
+			return false;
+		usleep(HALT_AGAIN_US);
+	}
 }
 
 /* --- one that has stopped ---------------------------------------------------------------------*/

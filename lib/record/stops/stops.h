@@ -11,6 +11,7 @@
  *		stops_let_go(&stops, &stop);
  *	}
  *	stops_wait(&stops, fd, until_ns, &stop);	// sleeps: for a stop, for fd, a timer
+ *	stops_halt(&stops, &halted, until_ns);	// or: all of them, to stay so together
  *	stops_close(&stops);
  *
  * A thread is traced from ask to let_go only, some ten microseconds, and not between samples: all
@@ -56,6 +57,11 @@ struct stop {
 	int status; /* the signal and the event << 8 */
 };
 
+struct stops_halted {
+	struct stop *at;
+	size_t nr, room;
+};
+
 /* Ends a wait; blocked otherwise.  Harmless should it ever reach anybody else. */
 #define STOPS_SIGNAL SIGURG
 
@@ -77,6 +83,10 @@ int stops_ask(struct stops *stops, pid_t tid);
 bool stops_next(struct stops *stops, struct stop *stop);
 /* False: there is something to read from fd, STOPS_SIGNAL came, or the time (CLOCK_MONOTONIC). */
 bool stops_wait(struct stops *stops, int fd, uint64_t until_ns, struct stop *stop);
+
+/* Appends those that have stopped, until all that were asked did or have ended.  False: the time is
+ * over.  Not together with stops_wait(). */
+bool stops_halt(struct stops *stops, struct stops_halted *halted, uint64_t until_ns);
 
 struct stop_registers {
 	uint64_t pc, sp;

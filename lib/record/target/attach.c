@@ -5,13 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/map.h"
+#include "base/proc_file.h"
 #include "base/vec.h"
 
 #define KERNEL_THREAD 0x00200000 /* PF_KTHREAD of the kernel's sched.h */
@@ -37,21 +38,6 @@ static bool parse_stat(struct state *state, char *text)
 	return sscanf(end + 1, " %c %*d %*d %*d %*d %*d %u", &state->letter, &state->flags) == 2;
 }
 
-static bool read_file(pid_t pid, const char *name, char *text, size_t size)
-{
-	char path[64];
-	FILE *file;
-	size_t nr;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	file = fopen(path, "re");
-	nr = file ? fread(text, 1, size - 1, file) : 0;
-	text[nr] = '\0';
-	if (file)
-		fclose(file);
-	return nr;
-}
-
 static bool read_state(struct state *state, pid_t pid)
 {
 	char text[4096], path[32];
@@ -60,11 +46,11 @@ static bool read_state(struct state *state, pid_t pid)
 
 	*state = (struct state){ .pid = pid };
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	if (stat(path, &st) < 0 || !read_file(pid, "stat", text, sizeof(text)) ||
+	if (stat(path, &st) < 0 || !proc_text(pid, "stat", text, sizeof(text)) ||
 	    !parse_stat(state, text))
 		return false;
 	state->uid = st.st_uid;
-	if (read_file(pid, "status", text, sizeof(text)) && (tgid = strstr(text, "\nTgid:")))
+	if (proc_text(pid, "status", text, sizeof(text)) && (tgid = strstr(text, "\nTgid:")))
 		sscanf(tgid, "\nTgid: %d", &state->pid);
 	return true;
 }
@@ -223,4 +209,24 @@ void attach_threads(pid_t pid, struct attach_threads *threads)
 			vec_push(threads, (pid_t)atoi(entry->d_name));
 	if (folder)
 		closedir(folder);
+}
+
+void attach_all_threads(const struct attach *attach, struct attach_threads *threads)
+{
+	vec_each(attach, process) attach_threads(process->pid, threads);
+}
+
+bool attach_are_all(const struct attach *attach, const struct attach_threads *threads)
+{
+	struct attach_threads now = { 0 };
+	struct map set = { 0 };
+	bool same;
+
+	vec_each(threads, tid) map_set(&set, (uint64_t)*tid, 1);
+	attach_all_threads(attach, &now);
+	same = now.nr == threads->nr;
+	vec_each(&now, tid) same &= map_find(&set, (uint64_t)*tid) != NULL;
+	map_release(&set);
+	vec_free(&now);
+	return same;
 }

@@ -11,11 +11,12 @@
  *	poll(attach.at[0].fd)				// readable once the process has ended
  *	attach_close(&attach);
  *
- * Nothing is done to the processes: they are neither stopped nor traced.
+ * Nothing here does anything to the processes: see halt.h for what stops them.
  */
 #ifndef RECORD_TARGET_ATTACH_H
 #define RECORD_TARGET_ATTACH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -47,5 +48,9 @@ struct attach_threads {
 
 /* Appends the threads that the process has now: none if it is gone. */
 void attach_threads(pid_t pid, struct attach_threads *threads);
+/* Likewise of all processes. */
+void attach_all_threads(const struct attach *attach, struct attach_threads *threads);
+/* Whether these are the threads that they have now, no more and no less. */
+bool attach_are_all(const struct attach *attach, const struct attach_threads *threads);
 
 #endif
