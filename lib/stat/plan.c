@@ -170,7 +170,7 @@ static ssize_t counter_at(const struct stat_plan *plan, size_t i, enum software_
 	return -1;
 }
 
-void stat_plan_close(struct stat_plan *plan, const struct rusage *usage, struct tally *tallies)
+void stat_plan_close(struct stat_plan *plan, const struct usage *usage, struct tally *tallies)
 {
 	struct tally *software_tallies[SOFTWARE_NR];
 	enum software_event software;

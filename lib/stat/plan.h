@@ -37,8 +37,8 @@ int stat_plan_make(struct stat_plan **plan, const char *list, bool full_pmu, str
 void stat_plan_open(struct stat_plan *plan, const struct group_threads *threads);
 /* Counts from now on, in all threads of processes that run already. */
 int stat_plan_attach(struct stat_plan *plan, const struct attach *attach, struct error *err);
-/* Adds what was counted to plan->nr tallies.  usage: NULL of processes that run already. */
-void stat_plan_close(struct stat_plan *plan, const struct rusage *usage, struct tally *tallies);
+/* Adds what was counted to plan->nr tallies.  usage: NULL: not known. */
+void stat_plan_close(struct stat_plan *plan, const struct usage *usage, struct tally *tallies);
 /* Instead: what was counted does not matter. */
 void stat_plan_discard(struct stat_plan *plan);
 /* Fills in plan->nr counts, of the time since the last call. */

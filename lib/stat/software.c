@@ -24,7 +24,11 @@ static const struct {
 };
 enum { NR_PERF = SOFTWARE_CPU_MIGRATIONS + 1 };
 
-static const char no_usage[] = "getrusage tells it of programs that cprof started only";
+static const char no_usage[] = "getrusage tells it of programs that cprof started only, and /proc "
+			       "until the process ends";
+static const char from_proc[] = "from /proc/PID/stat, in ticks of the kernel's clock";
+static const char peak_from_proc[] = "from /proc/PID/status, since the process started";
+static const char not_in_proc[] = "/proc has it of living threads only";
 
 static void find_types(const struct event_type **types)
 {
@@ -90,28 +94,23 @@ static void add(struct tally *const *tallies, enum software_event event, double 
 	tally_add(tallies[event], &reading);
 }
 
-static double seconds(const struct timeval *time)
+static void add_usage(struct tally *const *tallies, const struct usage *usage)
 {
-	return (double)time->tv_sec + (double)time->tv_usec / 1e6;
-}
-
-static void add_usage(struct tally *const *tallies, const struct rusage *usage)
-{
-	add(tallies, SOFTWARE_USER_TIME, seconds(&usage->ru_utime));
-	add(tallies, SOFTWARE_SYSTEM_TIME, seconds(&usage->ru_stime));
-	add(tallies, SOFTWARE_MAX_RSS, (double)usage->ru_maxrss * 1024);
+	add(tallies, SOFTWARE_USER_TIME, usage->user_s);
+	add(tallies, SOFTWARE_SYSTEM_TIME, usage->system_s);
+	add(tallies, SOFTWARE_MAX_RSS, usage->max_rss_bytes);
 }
 
 /* The task-clock too: the same time, as the scheduler has it. */
-static void add_stand_ins(struct tally *const *tallies, bool has_clock, const struct rusage *usage)
+static void add_stand_ins(struct tally *const *tallies, bool has_clock, const struct usage *usage)
 {
 	if (!has_clock)
-		add(tallies, SOFTWARE_TASK_CLOCK,
-		    (seconds(&usage->ru_utime) + seconds(&usage->ru_stime)) * 1e9);
-	add(tallies, SOFTWARE_PAGE_FAULTS, (double)(usage->ru_minflt + usage->ru_majflt));
-	add(tallies, SOFTWARE_MINOR_FAULTS, (double)usage->ru_minflt);
-	add(tallies, SOFTWARE_MAJOR_FAULTS, (double)usage->ru_majflt);
-	add(tallies, SOFTWARE_CONTEXT_SWITCHES, (double)(usage->ru_nvcsw + usage->ru_nivcsw));
+		add(tallies, SOFTWARE_TASK_CLOCK, (usage->user_s + usage->system_s) * 1e9);
+	add(tallies, SOFTWARE_PAGE_FAULTS, usage->minor_faults + usage->major_faults);
+	add(tallies, SOFTWARE_MINOR_FAULTS, usage->minor_faults);
+	add(tallies, SOFTWARE_MAJOR_FAULTS, usage->major_faults);
+	if (!isnan(usage->switches))
+		add(tallies, SOFTWARE_CONTEXT_SWITCHES, usage->switches);
 }
 
 void software_read(struct software *software)
@@ -137,13 +136,14 @@ bool software_since_mark(const struct software *software, enum software_event ev
 	return true;
 }
 
-void software_close(struct software *software, const struct rusage *usage,
+void software_close(struct software *software, const struct usage *usage,
 		    struct tally *const *tallies)
 {
 	software_read(software);
 	for (size_t i = 0; i < software->group.nr; i++)
 		add(tallies, (enum software_event)i, (double)software->counts.values[i]);
 	software->no_usage = !usage;
+	software->from_proc = usage && usage->is_from_proc;
 	if (usage && software->group.nr < NR_PERF)
 		add_stand_ins(tallies, software->group.nr > 0, usage);
 	if (usage)
@@ -151,17 +151,30 @@ void software_close(struct software *software, const struct rusage *usage,
 	group_close(&software->group);
 }
 
+/* Of what perf does not count at all. */
+static char *reason_of_usage(const struct software *software, enum software_event event)
+{
+	if (software->no_usage)
+		return xstrdup(no_usage);
+	if (!software->from_proc)
+		return NULL;
+	return xstrdup(event == SOFTWARE_MAX_RSS ? peak_from_proc : from_proc);
+}
+
 static char *reason_of(const struct software *software, enum software_event event, bool counted)
 {
-	if (software->no_usage && event > SOFTWARE_CPU_MIGRATIONS)
-		return xstrdup(no_usage);
-	if (software->by_perf || event > SOFTWARE_CPU_MIGRATIONS)
+	if (event > SOFTWARE_CPU_MIGRATIONS)
+		return reason_of_usage(software, event);
+	if (software->by_perf)
 		return NULL;
+	if (!counted && software->from_proc && event == SOFTWARE_CONTEXT_SWITCHES)
+		return xasprintf("%s: %s", not_in_proc, software->why_not);
 	if (!counted)
 		return xstrdup(software->why_not);
 	if (event == SOFTWARE_TASK_CLOCK && software->has_clock)
 		return NULL;
-	return xasprintf("by getrusage: %s", software->why_not);
+	return xasprintf("%s: %s", software->from_proc ? from_proc : "by getrusage",
+			 software->why_not);
 }
 
 void software_describe(enum software_event event, struct stat_event *result)

@@ -6,7 +6,7 @@
  *	for each run {
  *		software_open(&software, &threads);
  *		...
- *		software_close(&software, &run.usage, tallies);
+ *		software_close(&software, &usage, tallies);
  *	}
  *	software_result(&software, i, tallies[i], &event);
  *	software_release(&software);
@@ -14,16 +14,15 @@
  * Where perf is refused, or counts only what happens outside the kernel (which for faults and
  * switches is wrong), the figures of getrusage(2) stand in: the same counts, of the program and
  * what it waited for; for the task-clock user and system time together.  CPU migrations have no
- * such stand-in.
+ * such stand-in.  Of processes that run already /proc has most of that too.
  */
 #ifndef STAT_SOFTWARE_H
 #define STAT_SOFTWARE_H
 
-#include <sys/resource.h>
-
 #include "record/events/access.h"
 #include "stat/group.h"
 #include "stat/tally.h"
+#include "stat/usage.h"
 
 enum software_event {
 	SOFTWARE_TASK_CLOCK,
@@ -44,6 +43,7 @@ struct software {
 	bool by_perf;	/* perf counts these, kernel included */
 	bool has_clock; /* perf counts the task-clock at least */
 	bool no_usage;	/* there was none */
+	bool from_proc; /* that is where it was from */
 	char *why_not;	/* perf does not */
 	enum profile_status refused;
 };
@@ -52,8 +52,8 @@ void software_plan(struct software *software, const struct access *access);
 void software_open(struct software *software, const struct group_threads *threads);
 void software_enable(struct software *software); /* of stopped threads */
 void software_read(struct software *software);
-/* Adds to SOFTWARE_NR tallies.  usage: NULL of processes that run already: nobody tells it. */
-void software_close(struct software *software, const struct rusage *usage,
+/* Adds to SOFTWARE_NR tallies.  usage: NULL: nobody tells it. */
+void software_close(struct software *software, const struct usage *usage,
 		    struct tally *const *tallies);
 
 /* As of the last software_read(), since the last software_mark(); false: not known before the

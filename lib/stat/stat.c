@@ -16,6 +16,8 @@ static char *const no_arguments[] = { NULL };
 struct measurement {
 	const struct stat_config *config;
 	struct stat_result *result;
+	struct usage usage_before; /* of processes that run already */
+	bool has_usage_before;
 	struct tally **tallies; /* of each command, of each event */
 	VEC(struct stat_interval) intervals;
 	size_t command; /* that runs */
@@ -113,19 +115,33 @@ static int start_counting(struct stat_plan *plan, const struct run *run, struct 
 	return 0;
 }
 
+/* False: not known. */
+static bool take_usage(const struct measurement *m, const struct run *run, struct usage *usage)
+{
+	if (!run->attach.nr) {
+		usage_of_program(usage, &run->supervisor.usage);
+		return true;
+	}
+	if (!m->has_usage_before || !usage_read(usage, &run->attach))
+		return false;
+	usage_subtract(usage, &m->usage_before);
+	return true;
+}
+
 static int run_counted(struct measurement *m, struct run *run, struct error *err)
 {
 	const struct stat_config *config = m->config;
 	struct run_times times = { config->duration_ns, config->interval_ms, take_interval, m };
 	struct stat_plan *plan = m->result->plan;
+	struct usage usage;
 	int ret = start_counting(plan, run, err);
 
+	m->has_usage_before = run->attach.nr && usage_read(&m->usage_before, &run->attach);
 	if (ret >= 0)
 		ret = run_to_end(run, &times, err);
 	if (ret < 0)
 		return ret;
-	stat_plan_close(plan, run->attach.nr ? NULL : &run->supervisor.usage,
-			m->tallies[m->command]);
+	stat_plan_close(plan, take_usage(m, run, &usage) ? &usage : NULL, m->tallies[m->command]);
 	note_end(m->result, current(m), run);
 	return 0;
 }

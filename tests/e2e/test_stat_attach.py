@@ -2,9 +2,11 @@
 """cprof stat -p: counting in processes that run already."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -136,12 +138,34 @@ def test_a_duration_ends_it_not_the_process(runner, program, need):
     assert f"process {target.pid} (python" in text and "still running" in text
 
 
-def test_what_only_a_parent_is_told_has_the_reason(runner, program, need):
-    need.perf()
-    events = events_of(stat(runner, "-p", touch(program).pid, "--duration", "10ms"))
-    assert events["task-clock"]["status"] == "counted"
+SPIN = """
+import sys, time
+print("start"); sys.stdout.flush()
+while time.process_time() < 60:
+    pass
+"""
+
+
+def test_what_a_parent_is_told_is_from_proc(runner, program):
+    target = program(sys.executable, "-c", SPIN)
+    before = cpu_used_s(target.pid)
+    events = events_of(stat(runner, "-p", target.pid, "--duration", "1"))
+    used = events["user-time"]["mean"] + events["system-time"]["mean"]
+    assert 0 < used <= cpu_used_s(target.pid) - before + 0.011
+    peak = int(re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{target.pid}/status").read_text())[1]) * 1024
+    assert 0 < events["max-rss"]["mean"] <= peak
     for name in ("user-time", "system-time", "max-rss"):
-        assert events[name]["mean"] is None and "getrusage" in events[name]["reason"]
+        assert events[name]["status"] == "counted" and "/proc/PID/stat" in events[name]["reason"]
+
+
+def test_of_what_has_ended_nothing_is_known_but_the_reason(runner, cprof, program):
+    target = touch(program)
+    counter = attach(runner, cprof, target.pid)
+    target.stdin.close()
+    target.wait(60)
+    assert counter.wait(60) == 0
+    rows = [line for line in (runner.folder / "stat.csv").read_text().splitlines() if "user-time" in line]
+    assert len(rows) == 1 and ",not-supported," in rows[0] and "until the process ends" in rows[0]
 
 
 def test_threads_that_start_meanwhile_count_once(runner, program, programs, need):
@@ -169,6 +193,31 @@ def test_groups_are_read_while_threads_end(runner, program, programs, need):
     assert used_ns > 0
 
 
+@pytest.mark.parametrize("chains", [1, 3])
+def test_threads_that_start_others_all_the_time(runner, program, programs, need, chains):
+    """Of such a chain all is counted, or, should one thread be missed, nothing."""
+    need.perf()
+    need.root()
+    relay = program(programs / "relay", chains, 60000, 100)
+    for _ in range(8):
+        events = events_of(stat(runner, "-p", relay.pid, "--duration", "500ms"))
+        used_s = events["user-time"]["mean"] + events["system-time"]["mean"]  # in steps of 10 ms each
+        assert abs(events["task-clock"]["mean"] / 1e9 - used_s) < 0.2 * used_s + 0.04
+
+
+def test_threads_that_start_others_where_perf_and_ptrace_are_refused(runner, cprof, program, programs):
+    relay = program(programs / "relay", 1, 60000, 100)
+    for _ in range(10):
+        result = runner.run(programs / "noperf", "-p", 1, cprof, "stat", "--json", "-p", relay.pid,
+                            "--duration", "300ms")
+        assert result.returncode == 0, result.stderr
+        task_clock = events_of(json.loads(result.stderr)["commands"][0])["task-clock"]
+        assert "/proc/PID/stat" in task_clock["reason"]
+        if task_clock["mean"] > 0:
+            return
+    pytest.fail("the program does not get 10 ms, a tick of what /proc says, on CPUs that others use")
+
+
 def test_an_ordinary_user_counts_in_what_is_his(nobody, program, need):
     need.perf()
     own, other = program(sys.executable, "-c", TOUCH, starter=nobody), touch(program)
@@ -183,7 +232,10 @@ def test_where_perf_is_refused_all_have_the_reason(runner, cprof, program, progr
     result = runner.run(programs / "noperf", 1, cprof, "stat", "--json", "-p", target.pid, "--duration", "10ms")
     assert result.returncode == 0, result.stderr
     events = events_of(json.loads(result.stderr)["commands"][0])
-    assert all(event["mean"] is None and event["reason"] for event in events.values())
+    assert all(event["reason"] for event in events.values())
+    for name in ("task-clock", "page-faults", "user-time"):
+        assert events[name]["mean"] is not None and "/proc/PID/stat" in events[name]["reason"]
+    assert events["context-switches"]["mean"] is None and "living threads" in events["context-switches"]["reason"]
 
 
 @pytest.mark.parametrize("arguments, words", [
