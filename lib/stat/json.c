@@ -118,6 +118,7 @@ static json_t *command_object(const struct stat_result *result, size_t i)
 	if (command->nr_processes)
 		json_object_set_new(object, "processes", processes_of(command));
 	json_object_set_new(object, "runs", json_integer(command->runs));
+	json_object_set_new(object, "runs_asked", json_integer(result->runs));
 	json_object_set_new(object, "wall_s", wall);
 	json_object_set_new(object, "events", events);
 	json_object_set_new(object, "ipc", number(command->ipc));

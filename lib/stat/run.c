@@ -5,15 +5,22 @@
 
 #include "base/clock.h"
 
+int run_open(struct run *run, struct error *err)
+{
+	*run = (struct run){ .wakeups = { .fd = -1 } };
+	launch_init(&run->launch, NULL);
+	launch_remember(&run->inheritance);
+	return supervise_begin(&run->supervisor, err);
+}
+
 static int begin(struct run *run, const char *program, struct error *err)
 {
-	int ret;
-
-	*run = (struct run){ .exit_status = -1, .wakeups = { .fd = -1 } };
 	launch_init(&run->launch, program);
-	launch_remember(&run->inheritance);
-	ret = supervise_begin(&run->supervisor, err);
-	return ret < 0 ? ret : wakeups_open(&run->wakeups, err);
+	run->wall_ns = 0;
+	run->exit_status = -1;
+	run->signal = 0;
+	run->left_running = false;
+	return wakeups_open(&run->wakeups, err);
 }
 
 int run_begin(struct run *run, char *const *arguments, struct error *err)
@@ -24,7 +31,7 @@ int run_begin(struct run *run, char *const *arguments, struct error *err)
 	if (!ret)
 		ret = launch_fork(&run->launch, &config, err);
 	if (ret < 0)
-		run_release(run);
+		run_finish(run);
 	return ret;
 }
 
@@ -37,7 +44,7 @@ int run_attach(struct run *run, const pid_t *pids, size_t nr, struct error *err)
 	for (size_t i = 0; i < run->attach.nr && ret >= 0; i++)
 		ret = wakeups_when(&run->wakeups, run->attach.at[i].fd, WAKEUP_PROCESS_ENDED, err);
 	if (ret < 0)
-		run_release(run);
+		run_finish(run);
 	return ret;
 }
 
@@ -106,11 +113,15 @@ int run_to_end(struct run *run, const struct run_times *times, struct error *err
 	return 0;
 }
 
-void run_release(struct run *run)
+void run_finish(struct run *run)
 {
 	launch_cancel(&run->launch);
-	supervise_end(&run->supervisor);
 	attach_close(&run->attach);
 	wakeups_close(&run->wakeups);
+}
+
+void run_close(struct run *run)
+{
+	supervise_end(&run->supervisor);
 	launch_restore(&run->inheritance);
 }

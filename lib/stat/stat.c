@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/signal_text.h"
 #include "base/vec.h"
 #include "stat/compare.h"
 #include "stat/plan.h"
@@ -16,12 +17,13 @@ static char *const no_arguments[] = { NULL };
 struct measurement {
 	const struct stat_config *config;
 	struct stat_result *result;
+	struct tally **tallies; /* of each command, of each event */
+	struct run run;
 	struct usage usage_before; /* of processes that run already */
 	bool has_usage_before;
-	struct tally **tallies; /* of each command, of each event */
 	VEC(struct stat_interval) intervals;
-	size_t command; /* that runs */
-	unsigned int run;
+	size_t command;	    /* that runs */
+	unsigned int round; /* of counted runs, from 0 */
 };
 
 static struct stat_command *current(const struct measurement *m)
@@ -58,6 +60,7 @@ static int prepare(struct measurement *m, struct error *err)
 		return ret;
 	result->nr_events = result->plan->nr;
 	result->user_only = counters_are_user_only(&result->plan->counters);
+	result->runs = config->runs;
 	result->nr_commands = nr_commands(config);
 	result->commands = xcalloc(result->nr_commands, sizeof(result->commands[0]));
 	m->tallies = xcalloc(result->nr_commands, sizeof(m->tallies[0]));
@@ -79,7 +82,7 @@ static void take_interval(void *context, double time_s)
 	struct stat_interval *interval = vec_add(&m->intervals);
 
 	interval->command = m->command;
-	interval->run = m->run;
+	interval->run = m->round;
 	interval->time_s = time_s;
 	interval->counts = xcalloc(m->result->nr_events, sizeof(interval->counts[0]));
 	stat_plan_interval(m->result->plan, interval->counts);
@@ -89,13 +92,18 @@ static void take_interval(void *context, double time_s)
 		m->config->on_interval(m->config->context, m->result, interval);
 }
 
+/* A run that somebody broke off says nothing beside others.  A single one says what it did until
+ * then. */
+static bool counts(const struct measurement *m)
+{
+	return !m->result->stopped_by || (m->config->runs == 1 && m->result->nr_commands == 1);
+}
+
 static void note_end(struct stat_result *result, struct stat_command *command,
 		     const struct run *run)
 {
-	command->runs++;
 	command->pid = run->launch.pid;
 	command->left_running = run->left_running;
-	stats_add(&command->wall_s, (double)run->wall_ns / 1e9);
 	if (run->attach.nr)
 		return;
 	if (run->left_running)
@@ -116,24 +124,25 @@ static int start_counting(struct stat_plan *plan, const struct run *run, struct 
 }
 
 /* False: not known. */
-static bool take_usage(const struct measurement *m, const struct run *run, struct usage *usage)
+static bool take_usage(const struct measurement *m, struct usage *usage)
 {
-	if (!run->attach.nr) {
-		usage_of_program(usage, &run->supervisor.usage);
+	if (!m->run.attach.nr) {
+		usage_of_program(usage, &m->run.supervisor.usage);
 		return true;
 	}
-	if (!m->has_usage_before || !usage_read(usage, &run->attach))
+	if (!m->has_usage_before || !usage_read(usage, &m->run.attach))
 		return false;
 	usage_subtract(usage, &m->usage_before);
 	return true;
 }
 
-static int run_counted(struct measurement *m, struct run *run, struct error *err)
+static int run_counted(struct measurement *m, struct error *err)
 {
+	struct run *run = &m->run;
 	const struct stat_config *config = m->config;
+	struct usage usage;
 	struct run_times times = { config->duration_ns, config->interval_ms, take_interval, m };
 	struct stat_plan *plan = m->result->plan;
-	struct usage usage;
 	int ret = start_counting(plan, run, err);
 
 	m->has_usage_before = run->attach.nr && usage_read(&m->usage_before, &run->attach);
@@ -141,21 +150,25 @@ static int run_counted(struct measurement *m, struct run *run, struct error *err
 		ret = run_to_end(run, &times, err);
 	if (ret < 0)
 		return ret;
-	stat_plan_close(plan, take_usage(m, run, &usage) ? &usage : NULL, m->tallies[m->command]);
+	m->result->stopped_by = supervise_asked(&run->supervisor);
 	note_end(m->result, current(m), run);
+	if (!counts(m)) {
+		stat_plan_discard(plan);
+		return 0;
+	}
+	stat_plan_close(plan, take_usage(m, &usage) ? &usage : NULL, m->tallies[m->command]);
+	stats_add(&current(m)->wall_s, (double)run->wall_ns / 1e9);
+	current(m)->runs++;
 	return 0;
 }
 
-/* Of a run that does not count only matters whether it was left. */
-static int run_uncounted(struct measurement *m, struct run *run, struct error *err)
+/* Of a run that does not count only matters whether it was broken off. */
+static int run_uncounted(struct measurement *m, struct error *err)
 {
-	int ret = run_to_end(run, &(struct run_times){ 0 }, err);
+	int ret = run_to_end(&m->run, &(struct run_times){ 0 }, err);
 
-	if (!ret && run->left_running) {
-		current(m)->left_running = true;
-		current(m)->pid = run->launch.pid;
-		m->result->status = LAUNCH_STATUS_OURS;
-	}
+	if (!ret && supervise_asked(&m->run.supervisor))
+		note_end(m->result, current(m), &m->run);
 	return ret;
 }
 
@@ -170,9 +183,10 @@ static void note_processes(struct stat_command *command, const struct attach *at
 	}
 }
 
-static int begin(struct measurement *m, struct run *run, struct error *err)
+static int begin(struct measurement *m, struct error *err)
 {
 	const struct stat_config *config = m->config;
+	struct run *run = &m->run;
 	int ret;
 
 	if (!config->nr_attach)
@@ -185,28 +199,27 @@ static int begin(struct measurement *m, struct run *run, struct error *err)
 
 static int measure_once(struct measurement *m, bool counted, struct error *err)
 {
-	struct run run;
-	int ret = begin(m, &run, err);
+	int ret = begin(m, err);
 
 	if (ret < 0) {
 		m->result->status = LAUNCH_STATUS_OURS;
 		return ret;
 	}
-	ret = counted ? run_counted(m, &run, err) : run_uncounted(m, &run, err);
+	ret = counted ? run_counted(m, err) : run_uncounted(m, err);
 	if (ret < 0)
-		m->result->status = run.launch.status;
-	run_release(&run);
+		m->result->status = m->run.launch.status;
+	run_finish(&m->run);
 	return ret;
 }
 
-/* Each command once; 1: one was left running, no more. */
+/* Each command once; 1: somebody asked for the end, no more. */
 static int measure_round(struct measurement *m, bool counted, struct error *err)
 {
 	int ret = 0;
 
 	for (m->command = 0; !ret && m->command < m->result->nr_commands; m->command++) {
 		ret = measure_once(m, counted, err);
-		if (!ret && current(m)->left_running)
+		if (!ret && supervise_asked(&m->run.supervisor))
 			ret = 1;
 	}
 	return ret;
@@ -218,8 +231,31 @@ static int measure_all(struct measurement *m, struct error *err)
 
 	for (unsigned int i = 0; !ret && i < m->config->warmup; i++)
 		ret = measure_round(m, false, err);
-	for (m->run = 0; !ret && m->run < m->config->runs; m->run++)
+	for (m->round = 0; !ret && m->round < m->config->runs; m->round++)
 		ret = measure_round(m, true, err);
+	return ret;
+}
+
+/* The status is that of the program that was broken off, unless it took no notice. */
+static void note_request(struct measurement *m)
+{
+	struct stat_result *result = m->result;
+	const struct stat_command *last = &result->commands[result->nr_commands - 1];
+
+	result->stopped_by = supervise_asked(&m->run.supervisor);
+	if (!result->status && last->runs < result->runs)
+		result->status = 128 + result->stopped_by;
+}
+
+static int measure(struct measurement *m, struct error *err)
+{
+	int ret = run_open(&m->run, err);
+
+	if (ret >= 0)
+		ret = measure_all(m, err);
+	if (ret >= 0)
+		note_request(m);
+	run_close(&m->run);
 	return ret;
 }
 
@@ -252,6 +288,17 @@ static void relate_to_time(const struct stat_result *result, struct stat_command
 		relate(cycles, "task-clock", result->user_only ? 0 : clock_ns);
 }
 
+/* Somebody asked for the end before. */
+static void note_no_run(const struct stat_result *result, struct stat_command *command)
+{
+	for (size_t i = 0; i < result->nr_events; i++) {
+		free(command->events[i].reason);
+		command->events[i].status = PROFILE_NOT_COUNTED;
+		command->events[i].reason = xasprintf("stopped by %s before a run was over",
+						      signal_text(result->stopped_by).text);
+	}
+}
+
 static void take_results(struct measurement *m)
 {
 	struct stat_result *result = m->result;
@@ -265,6 +312,8 @@ static void take_results(struct measurement *m)
 		if (instructions)
 			command->ipc = instructions->ratio;
 		relate_to_time(result, command);
+		if (!command->runs)
+			note_no_run(result, command);
 	}
 	compare_commands(result);
 }
@@ -278,7 +327,7 @@ int stat_measure(struct stat_result *result, const struct stat_config *config, s
 	ret = prepare(&m, err);
 	if (!ret) {
 		result->status = 0;
-		ret = measure_all(&m, err);
+		ret = measure(&m, err);
 	}
 	if (ret >= 0)
 		take_results(&m);

@@ -17,6 +17,8 @@
  * instructions in it; software events and resource usage always.  Nothing is sampled and nothing
  * happens in the program.  An event that cannot be counted is in the result with the reason.
  * Several commands take turns, so that what changes on the machine meanwhile meets all of them.
+ * When somebody asks for the end, no further run is begun, and of several runs the one that this
+ * broke off counts for nothing.
  * Processes that run already are one "command", without arguments.
  */
 #ifndef STAT_STAT_H
@@ -70,7 +72,7 @@ struct stat_command {
 		char name[64];
 	} * processes; /* those */
 	size_t nr_processes;
-	unsigned int runs;
+	unsigned int runs; /* that count */
 	bool left_running;
 	int pid; /* of the last run */
 
@@ -104,8 +106,10 @@ struct stat_difference {
 struct stat_result {
 	struct stat_command *commands;
 	size_t nr_commands, nr_events;
-	bool user_only; /* hardware events counted outside the kernel only */
-	int status;	/* what cprof exits with: of the last run that failed */
+	bool user_only;	   /* hardware events counted outside the kernel only */
+	unsigned int runs; /* of each command, as asked for */
+	int stopped_by;	   /* the signal by which somebody asked for the end; 0: nobody did */
+	int status;	   /* what cprof exits with: of the last run that failed */
 
 	struct stat_interval *intervals;
 	size_t nr_intervals;

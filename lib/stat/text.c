@@ -204,13 +204,21 @@ static void print_wall_time(const struct stat_command *command, FILE *out)
 {
 	const struct stats *wall = &command->wall_s;
 
-	if (!command->runs)
-		return;
-	fprintf(out, " · %s", units_seconds(stats_mean(wall)).text);
+	if (command->runs)
+		fprintf(out, " · %s", units_seconds(stats_mean(wall)).text);
 	if (command->runs > 1)
-		fprintf(out, " ± %s (%s to %s) · %u runs", units_seconds(stats_stddev(wall)).text,
-			units_seconds(wall->min).text, units_seconds(wall->max).text,
-			command->runs);
+		fprintf(out, " ± %s (%s to %s)", units_seconds(stats_stddev(wall)).text,
+			units_seconds(wall->min).text, units_seconds(wall->max).text);
+}
+
+static void print_runs(const struct stat_result *result, const struct stat_command *command,
+		       FILE *out)
+{
+	if (command->runs < result->runs)
+		fprintf(out, " · %u of %u runs, stopped by %s", command->runs, result->runs,
+			signal_text(result->stopped_by).text);
+	else if (command->runs > 1)
+		fprintf(out, " · %u runs", command->runs);
 }
 
 static void print_heading(const struct stat_result *result, const struct stat_command *command,
@@ -228,6 +236,7 @@ static void print_heading(const struct stat_result *result, const struct stat_co
 	fputs("\n  ", out);
 	print_end(command, out);
 	print_wall_time(command, out);
+	print_runs(result, command, out);
 	if (result->user_only)
 		fputs(" · hardware events of user code only", out);
 	fputs("\n\n", out);

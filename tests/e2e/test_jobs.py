@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""cprof record between a shell, a terminal and a program: jobs, signals, sudo, timeout."""
+"""cprof record and stat between a shell, a terminal and a program: jobs, signals, sudo, timeout."""
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -242,6 +243,18 @@ print("ready", flush=True)
 print("got", signal.Signals(signal.sigwait([signal.SIGTERM, signal.SIGINT])).name)
 raise SystemExit(5)
 """
+
+
+def test_an_interrupt_ends_all_runs_not_only_the_present_one(runner, terminal, cprof):
+    script = "echo run >>log; [ $(wc -l <log) -lt 3 ] || { echo rea''dy; exec sleep 60; }"
+    stat = terminal(cprof, "stat", "-r", "5", "--json", "-o", "stat.json", "sh", "-c", script)
+    stat.read_until("ready")
+    stat.type("\x03")
+    _, status = os.waitpid(stat.pid, 0)
+    command, = json.loads((runner.folder / "stat.json").read_text())["commands"]
+    assert os.waitstatus_to_exitcode(status) == 128 + signal.SIGINT
+    assert (command["runs"], command["runs_asked"]) == (2, 5)
+    assert (runner.folder / "log").read_text() == "run\n" * 3
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])

@@ -24,9 +24,9 @@ STATUSES = {"counted", "scaled", "not-counted", "not-supported", "not-permitted"
 
 def test_json_has_the_form_of_the_contract(runner):
     command = stat(runner, "--", "true", "a b")
-    assert set(command) == {"command", "runs", "wall_s", "events", "ipc"}
+    assert set(command) == {"command", "runs", "runs_asked", "wall_s", "events", "ipc"}
     assert command["command"] == ["true", "a b"]
-    assert command["runs"] == 1
+    assert (command["runs"], command["runs_asked"]) == (1, 1)
     assert set(command["wall_s"]) == {"mean", "stddev", "min", "max"}
     assert command["wall_s"]["mean"] > 0 and command["wall_s"]["stddev"] is None
     assert [event["name"] for event in command["events"]] == HARDWARE + SOFTWARE

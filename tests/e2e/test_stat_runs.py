@@ -2,7 +2,9 @@
 """cprof stat over several runs, several commands, over time, and as CSV."""
 
 import csv
+import json
 import re
+import signal
 import statistics
 import subprocess
 
@@ -41,6 +43,50 @@ def test_warm_up_runs_do_not_count(runner):
     command = stat(runner, "--warmup", "2", "-r", "3", "sh", "-c", script)
     assert (runner.folder / "log").read_text() == "run\n" * 5
     assert command["runs"] == 3
+
+
+# --- broken off ----------------------------------------------------------------------------------------
+
+LAST_OF_THREE = "echo run >>log; [ $(wc -l <log) -lt 3 ] || { echo ready; exec sleep 60; }"
+
+
+def break_off(runner, cprof, *arguments):
+    """A SIGTERM once the program says that it is ready."""
+    with runner.start(cprof, "stat", *arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+    return process.returncode, err
+
+
+def test_whoever_breaks_off_gets_the_runs_before(runner, cprof):
+    status, err = break_off(runner, cprof, "-r", "5", "sh", "-c", LAST_OF_THREE)
+    assert status == 128 + signal.SIGTERM
+    assert (runner.folder / "log").read_text() == "run\n" * 3
+    assert "2 of 5 runs, stopped by SIGTERM" in err
+
+
+def test_of_commands_that_take_turns_each_has_the_runs_before(runner, cprof):
+    script = "echo run >>log; [ $(wc -l <log) -lt 4 ] || { echo ready; exec sleep 60; }"
+    status, _ = break_off(runner, cprof, "--json", "-o", "stat.json", "--", "sh", "-c", script, "---", "sh", "-c", script)
+    document = json.loads((runner.folder / "stat.json").read_text())
+    assert [(c["runs"], c["runs_asked"]) for c in document["commands"]] == [(2, 10), (1, 10)]
+    assert status == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize("options", [["-r", "3"], ["--warmup", "1"]])
+def test_with_no_run_over_nothing_is_known_and_the_reason_said(runner, cprof, options):
+    break_off(runner, cprof, *options, "--json", "-o", "stat.json", "sh", "-c", "echo ready; exec sleep 60")
+    command, = json.loads((runner.folder / "stat.json").read_text())["commands"]
+    assert command["runs"] == 0 and command["wall_s"]["mean"] is None
+    for event in command["events"]:
+        assert event["mean"] is None and event["status"] == "not-counted" and "SIGTERM" in event["reason"]
+
+
+def test_a_program_that_ends_well_on_a_signal_is_broken_off_all_the_same(runner, cprof):
+    script = "trap 'exit 0' TERM; echo ready; while :; do sleep 0.05; done"
+    status, err = break_off(runner, cprof, "-r", "3", "sh", "-c", script)
+    assert status == 128 + signal.SIGTERM and "0 of 3 runs" in err
 
 
 # --- several commands --------------------------------------------------------------------------------

@@ -145,6 +145,16 @@ static bool is_to_be_ignored(const struct signalfd_siginfo *info)
 	       action.sa_handler == SIG_IGN;
 }
 
+/* By somebody else than the program, however that hears of it. */
+static void note_request(struct supervisor *supervisor, const struct signalfd_siginfo *info,
+			 pid_t pid)
+{
+	bool by_program = pid > 0 && (pid_t)info->ssi_pid == pid;
+
+	if (!supervisor->asked && !by_program && !is_to_be_ignored(info))
+		supervisor->asked = (int)info->ssi_signo;
+}
+
 /* True: it is the second request. */
 static bool pass_on(struct supervisor *supervisor, const struct signalfd_siginfo *info, pid_t pid)
 {
@@ -188,6 +198,7 @@ static enum supervise_event take_signal(struct supervisor *supervisor, pid_t pid
 		take_stop(&info, pid);
 		return SUPERVISE_OTHER;
 	default:
+		note_request(supervisor, &info, pid);
 		return pass_on(supervisor, &info, pid) ? SUPERVISE_LEAVE : SUPERVISE_OTHER;
 	}
 }
@@ -207,4 +218,13 @@ enum supervise_event supervise_wait(struct supervisor *supervisor, pid_t pid, in
 		if (polls[1].revents & POLLIN)
 			return SUPERVISE_OTHER;
 	}
+}
+
+int supervise_asked(struct supervisor *supervisor)
+{
+	struct pollfd pending = { supervisor->signal_fd, POLLIN, 0 };
+
+	while (poll(&pending, 1, 0) > 0)
+		take_signal(supervisor, -1);
+	return supervisor->asked;
 }

@@ -38,6 +38,7 @@ enum supervise_event {
 struct supervisor {
 	int signal_fd;
 	uint64_t asked_ns; /* when the last signal was passed on; 0: none yet */
+	int asked;	   /* the signal by which somebody asked for the end; 0: nobody did */
 	uint64_t ended_ns; /* when the program was seen to have ended */
 	struct terminal_modes modes;
 	int wait_status;
@@ -51,5 +52,8 @@ void supervise_end(struct supervisor *supervisor);
 /* pid: -1 for processes that are not our children: then SUPERVISE_LEAVE is what a signal asks for,
  * and they do not hear of it.  other_fd: -1 for none. */
 enum supervise_event supervise_wait(struct supervisor *supervisor, pid_t pid, int other_fd);
+
+/* The signal by which somebody has asked for the end until now, while no program runs too; 0. */
+int supervise_asked(struct supervisor *supervisor);
 
 #endif
