@@ -35,13 +35,19 @@ enum {
 	ARCH_PTRACE_PC_32 = 12 * 4, /* eip */
 };
 
+/* Whether the thread stands at the end of a system call; where that is not told, it is false. */
+static inline bool arch_ptrace_ends_call(const struct user_regs_struct *registers)
+{
+	return (long)registers->orig_rax >= 0;
+}
+
 /*
  * The system call that has returned EINTR; -1: none has.  The kernel looks at the return value
  * once more when the thread goes on, so that this can be taken back.
  */
 static inline long arch_ptrace_interrupted(const struct user_regs_struct *registers)
 {
-	if ((long)registers->orig_rax < 0 || (long)registers->rax != -EINTR)
+	if (!arch_ptrace_ends_call(registers) || (long)registers->rax != -EINTR)
 		return -1;
 	return (long)registers->orig_rax;
 }
@@ -67,6 +73,12 @@ enum {
 	ARCH_PTRACE_PC = offsetof(struct user_regs_struct, pc),
 	ARCH_PTRACE_PC_32 = 15 * 4,
 };
+
+static inline bool arch_ptrace_ends_call(const struct user_regs_struct *registers)
+{
+	(void)registers;
+	return false;
+}
 
 /* Nothing can be taken back: the first argument is lost by then, and only the kernel knows it. */
 static inline long arch_ptrace_interrupted(const struct user_regs_struct *registers)

@@ -91,25 +91,46 @@ static void forget_former_threads(struct followed *followed, const struct group_
 	group->nr_listed = 0;
 }
 
+/* False: the next exec came meanwhile, and facts may be of either. */
+static bool read_facts(const struct followed *followed, const struct group_thread *thread,
+		       const struct task_look *look, struct image_facts *facts)
+{
+	struct task_look now;
+
+	image_facts_read(facts, thread->task.pid, followed->shim);
+	return task_look(&thread->task, &now) < 0 || now.program == look->program;
+}
+
 static void use_exec(struct followed *followed, const struct group_thread *thread,
 		     const struct task_look *look)
 {
 	struct group *group = thread->group;
 	uint64_t now = clock_now_ns();
 	struct image_facts facts;
+	bool is_of_one = read_facts(followed, thread, look, &facts);
 
-	group->program = look->program;
-	image_facts_read(&facts, group->pid, followed->shim);
-	processes_exec(followed->processes, now, group->pid, look->name, &facts);
+	if (is_of_one)
+		processes_exec(followed->processes, now, group->pid, look->name, &facts);
 	image_facts_release(&facts);
+	if (!is_of_one)
+		return;
+	group->former = group->program;
+	group->program = look->program;
 	forget_former_threads(followed, thread);
 	followed_map(followed, group, processes_at(followed->processes, now, group->pid));
+}
+
+/* No program is the same twice, so a child with its parent's former one was forked before the exec
+ * that the parent was seen to have made when the child was found. */
+static bool has_executed(const struct group *group, uint64_t program)
+{
+	return program && program != group->program && program != group->former;
 }
 
 void followed_use_look(struct followed *followed, struct group_thread *thread,
 		       const struct task_look *look)
 {
-	if (look->program && look->program != thread->group->program)
+	if (has_executed(thread->group, look->program))
 		use_exec(followed, thread, look);
 	if (!strcmp(thread->name, look->name))
 		return;
@@ -120,6 +141,8 @@ void followed_use_look(struct followed *followed, struct group_thread *thread,
 
 static void use_fork(struct followed *followed, const struct group_thread *parent, pid_t pid)
 {
+	struct group *child;
+
 	if (map_find(&followed->by_pid, (uint64_t)pid))
 		return;
 	processes_fork(followed->processes,
@@ -128,7 +151,9 @@ static void use_fork(struct followed *followed, const struct group_thread *paren
 					       .tid = pid,
 					       .parent_pid = parent->task.pid,
 					       .parent_tid = parent->task.tid });
-	followed_add(followed, pid)->program = parent->group->program;
+	child = followed_add(followed, pid);
+	child->program = parent->group->program;
+	child->former = parent->group->former;
 }
 
 static void look_for_children(struct followed *followed, const struct group_thread *thread)

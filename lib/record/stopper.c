@@ -19,6 +19,7 @@
 #include "record/followed.h"
 #include "record/peek.h"
 #include "record/samples.h"
+#include "record/stops/call_ends.h"
 #include "record/stops/pace.h"
 #include "record/stops/stops.h"
 
@@ -46,6 +47,7 @@ struct stopper {
 
 	uint8_t *stack; /* of the sample at hand */
 	uint64_t sampled_ns, put_ns;
+	struct call_ends call_ends;
 	uint64_t woken_ns;
 
 	pthread_t thread;
@@ -177,6 +179,16 @@ static bool is_fair(const struct stopper *stopper, const struct group_thread *th
 	return true;
 }
 
+static void tell_call_ends(const struct stopper *stopper)
+{
+	char *text = call_ends_text(&stopper->call_ends);
+
+	if (text)
+		aggregate_quality(stopper->config.aggregate, PROFILE_BOUNDED, text,
+				  stopper->call_ends.nr_at_end);
+	free(text);
+}
+
 static void use_sight(struct stopper *stopper, struct group_thread *thread,
 		      const struct sight *sight)
 {
@@ -202,6 +214,10 @@ static void use_sight(struct stopper *stopper, struct group_thread *thread,
 		followed_map(&stopper->followed, thread->group, process);
 	weight = charge(stopper, thread, sight->use.used_ns);
 	stopper->sampled_ns += weight;
+	call_ends_add(&stopper->call_ends, &thread->calls,
+		      &(struct call_sample){ .at_end = sight->registers.ends_call,
+					     .used_ns = weight,
+					     .kernel_ns = sight->look.kernel_ns });
 	samples_add(
 		stopper->samples,
 		&(struct samples_input){ .process = process,
@@ -379,6 +395,7 @@ static void *stopper_thread(void *context)
 		}
 	stops_close(&stopper->stops);
 	put_events(stopper);
+	tell_call_ends(stopper);
 	return NULL;
 }
 

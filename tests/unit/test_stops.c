@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -93,6 +95,7 @@ Test(stops, a_thread_stands_still_while_it_is_looked_at_and_goes_on)
 	cr_expect(eq(u64, *child.count, count));
 	cr_expect(ne(u64, registers.pc, 0));
 	cr_expect(ne(u64, registers.sp, 0));
+	cr_expect(eq(int, registers.ends_call, false));
 	stops_let_go(&stops, &stop);
 	cr_expect(eq(int, counts(&child), true));
 	stops_close(&stops);
@@ -150,14 +153,67 @@ Test(stops, a_timer_fires_when_the_process_has_used_so_much)
 	stops_close(&stops);
 }
 
+#if defined(__x86_64__)
+Test(stops, a_thread_that_waits_in_a_system_call_stops_at_its_end)
+{
+	struct child child = { .pid = fork() };
+	struct task_look look = { 0 };
+	struct stop_registers registers;
+	struct stops stops;
+	struct stop stop;
+	struct task task;
+
+	while (!child.pid)
+		pause();
+	open_stops(&stops, child.pid);
+	cr_assert(eq(int, task_open(&task, child.pid, child.pid), 0));
+	while (look.state != 'S')
+		cr_assert(eq(int, task_look(&task, &look), 0));
+	stop_thread(&stops, child.pid, &stop);
+	cr_assert(eq(int, stop_read(&stop, &registers), 0));
+	cr_expect(eq(int, registers.ends_call, true));
+	stops_let_go(&stops, &stop);
+	task_close(&task);
+	end_child(&child);
+	stops_close(&stops);
+}
+#endif
+
+static uint64_t own_kernel_us(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return (uint64_t)usage.ru_stime.tv_sec * 1000000 + (uint64_t)usage.ru_stime.tv_usec;
+}
+
+Test(stops, the_time_of_a_thread_in_the_kernel_is_known_by_the_tick)
+{
+	const uint64_t tick_us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+	struct task_look look;
+	struct task task;
+	uint64_t before_us;
+
+	while (own_kernel_us() < 3 * tick_us)
+		getppid();
+	cr_assert(eq(int, task_open(&task, getpid(), gettid()), 0));
+	before_us = own_kernel_us();
+	cr_assert(eq(int, task_look(&task, &look), 0));
+	cr_expect(ge(u64, look.kernel_ns / 1000 + tick_us, before_us));
+	cr_expect(le(u64, look.kernel_ns / 1000, own_kernel_us()));
+	task_close(&task);
+}
+
 Test(stops, an_exec_makes_another_program_of_it_and_a_fork_does_not)
 {
 	struct task_look own, forked, executed;
-	struct child child = start_child();
+	struct child child;
 	struct task task;
 	int ready[2];
 	char byte;
 
+	prctl(PR_SET_NAME, "a) (b");
+	child = start_child();
 	cr_assert(eq(int, task_open(&task, getpid(), getpid()), 0));
 	cr_assert(eq(int, task_look(&task, &own), 0));
 	task_close(&task);
@@ -167,14 +223,16 @@ Test(stops, an_exec_makes_another_program_of_it_and_a_fork_does_not)
 	end_child(&child);
 	cr_expect(eq(u64, own.program, forked.program));
 	cr_expect(ne(u64, own.program, 0));
+	cr_expect(eq(str, forked.name, "a) (b"));
 
 	cr_assert(eq(int, pipe(ready), 0));
 	child.pid = fork();
 	if (!child.pid) {
 		dup2(ready[1], STDOUT_FILENO);
-		execlp("sh", "a) (b", "-c", "echo; while :; do :; done", NULL);
+		execlp("sh", "sh", "-c", "echo; while :; do :; done", NULL);
 		_exit(1);
 	}
+	close(ready[1]);
 	cr_assert(eq(int, (int)read(ready[0], &byte, 1), 1));
 	cr_assert(eq(int, task_open(&task, child.pid, child.pid), 0));
 	cr_assert(eq(int, task_look(&task, &executed), 0));

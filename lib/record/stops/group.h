@@ -23,6 +23,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "record/stops/call_ends.h"
 #include "record/stops/task.h"
 
 struct group_thread {
@@ -32,14 +33,16 @@ struct group_thread {
 	struct task_use use; /* at the last look */
 	uint64_t asked_ns;   /* when we woke up to stop it */
 	uint64_t charged_ns; /* of which so much was charged to samples */
-	bool is_over;	     /* it has ended, and waits for its parent or the other threads */
-	bool is_new;	     /* it has not been charged anything yet, and started while we looked */
+	struct call_thread calls;
+	bool is_over; /* it has ended, and waits for its parent or the other threads */
+	bool is_new;  /* it has not been charged anything yet, and started while we looked */
 };
 
 struct group {
 	pid_t pid;
-	uint64_t program;      /* see task.h; 0: not looked at yet */
-	uint64_t mapped_ns;    /* when its mappings were read; 0: not yet */
+	uint64_t program;   /* see task.h; 0: not looked at yet */
+	uint64_t former;    /* what it, or whoever forked it, ran before that; 0: nothing known */
+	uint64_t mapped_ns; /* when its mappings were read; 0: not yet */
 	uint64_t fruitless_ns; /* when that told nothing new */
 	struct group_threads {
 		struct group_thread **at;

@@ -329,6 +329,7 @@ int stop_read(const struct stop *stop, struct stop_registers *registers)
 		return 0;
 	}
 	arch_ptrace_to_perf(&raw, registers->words);
+	registers->ends_call = arch_ptrace_ends_call(&raw);
 	registers->pc = registers->words[arch_perf_slot(ARCH_PERF_MASK, ARCH_PERF_PC)];
 	registers->sp = registers->words[arch_perf_slot(ARCH_PERF_MASK, ARCH_PERF_SP)];
 	take_back_interruption(stop, &raw);

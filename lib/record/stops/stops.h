@@ -91,6 +91,7 @@ bool stops_halt(struct stops *stops, struct stops_halted *halted, uint64_t until
 struct stop_registers {
 	uint64_t pc, sp;
 	bool is_32_bit;	    /* nothing but pc is known */
+	bool ends_call;	    /* it stands at the end of a system call; known on x86-64 */
 	uint64_t words[64]; /* as in a sample of perf's that asked for ARCH_PERF_MASK */
 };
 

@@ -68,18 +68,33 @@ int task_used(const struct task *task, struct task_use *use)
 	return 0;
 }
 
+/* fields begins with the state, which is the third one by proc(5); NULL: there are not so many. */
+static const char *field(const char *fields, int number)
+{
+	for (int i = 3; fields && i < number; i++) {
+		fields = strchr(fields, ' ');
+		if (fields)
+			fields++;
+	}
+	return fields;
+}
+
+/* stime */
+static uint64_t kernel_ns_of(const char *fields)
+{
+	const uint64_t tick_ns = UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK);
+	const char *stime = field(fields, 15);
+
+	return stime ? strtoull(stime, NULL, 10) * tick_ns : 0;
+}
+
 /* startcode, endcode, startstack: with addresses chosen at random, of this exec alone.  The first is 0
  * while the kernel is still at it. */
 static uint64_t program_of(const char *fields)
 {
 	uint64_t start, end, stack;
 
-	/* From the state, the third field, to the 26th and on. */
-	for (int i = 3; fields && i < 26; i++) {
-		fields = strchr(fields, ' ');
-		if (fields)
-			fields++;
-	}
+	fields = field(fields, 26);
 	if (!fields ||
 	    sscanf(fields, "%" SCNu64 " %" SCNu64 " %" SCNu64, &start, &end, &stack) != 3 || !start)
 		return 0;
@@ -101,6 +116,7 @@ int task_look(const struct task *task, struct task_look *look)
 	*end = '\0';
 	snprintf(look->name, sizeof(look->name), "%s", name + 1);
 	look->state = end[2];
+	look->kernel_ns = kernel_ns_of(end + 2);
 	look->program = program_of(end + 2);
 	return 0;
 }

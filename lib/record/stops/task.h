@@ -23,9 +23,10 @@ struct task {
 };
 
 struct task_look {
-	char name[64];	  /* comm */
-	char state;	  /* 'R': runs, or waits for a CPU only */
-	uint64_t program; /* another number after an exec, by where things are; 0: not known */
+	char name[64];	    /* comm */
+	char state;	    /* 'R': runs, or waits for a CPU only */
+	uint64_t kernel_ns; /* CPU time in the kernel, by its clock's ticks */
+	uint64_t program;   /* another number after an exec, by where things are; 0: not known */
 };
 
 /* -errno. */
