@@ -20,7 +20,7 @@ static void apply_endings(struct images *images, uint64_t until_ns)
 
 	vec_each(&images->endings, ending)
 	{
-		if (ending->time_ns <= until_ns)
+		if (ending->time_ns <= until_ns || !images_have_records_of(images, ending->pid))
 			end_as(images, ending);
 		else
 			images->endings.at[kept++] = *ending;
@@ -43,7 +43,7 @@ void endings_image(struct images *images, uint32_t id, uint64_t time_ns)
 
 	pthread_mutex_lock(&images->lock);
 	image = images_by_id(images, id);
-	if (image && !images->has_records)
+	if (image && !images_have_records_of(images, image->row.pid))
 		images_end_locked(images, image, time_ns);
 	pthread_mutex_unlock(&images->lock);
 }

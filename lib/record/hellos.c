@@ -47,7 +47,8 @@ static struct process_image *image_from_hello(struct images *images,
 	int64_t time_us = images_to_us(images, hello->time_ns);
 	struct process_image *former = images_at(images, hello->pid, INT64_MAX, false);
 	struct process_image *parent = images_at(images, hello->parent_pid, time_us, false);
-	struct process_image *met = images->has_records ? NULL : find_met(images, hello);
+	struct process_image *met =
+		images_have_records_of(images, hello->pid) ? NULL : find_met(images, hello);
 
 	if (former && !former->row.executed && former->row.id == 0)
 		return former;
@@ -94,9 +95,9 @@ static uint32_t match_hello(struct images *images, const struct process_hello *h
 {
 	struct process_image *image = NULL;
 
-	if (images->has_records)
+	if (images_have_records_of(images, hello->pid))
 		image = image_of_hello(images, hello);
-	if (!image && (!images->has_records || at_last))
+	if (!image && (!images_have_records_of(images, hello->pid) || at_last))
 		image = image_from_hello(images, hello);
 	if (!image)
 		return PROFILE_NONE;
@@ -109,7 +110,8 @@ uint32_t hellos_match(struct images *images, const struct process_hello *hello, 
 	uint32_t id = PROFILE_NONE;
 
 	pthread_mutex_lock(&images->lock);
-	if (!images->has_records || at_last || images->passed_ns >= hello->time_ns)
+	if (!images_have_records_of(images, hello->pid) || at_last ||
+	    images->passed_ns >= hello->time_ns)
 		id = match_hello(images, hello, at_last);
 	pthread_mutex_unlock(&images->lock);
 	return id;

@@ -29,7 +29,18 @@ void images_free(struct images *images)
 	free(images);
 }
 
+void images_of_program_only(struct images *images)
+{
+	images->of_program_only = true;
+}
+
 /* --- with the lock held -----------------------------------------------------------------------*/
+
+bool images_have_records_of(const struct images *images, int32_t pid)
+{
+	return images->has_records &&
+	       (!images->of_program_only || pid == images->all.at[0]->row.pid);
+}
 
 int64_t images_to_us(const struct images *images, uint64_t time_ns)
 {
@@ -236,7 +247,7 @@ uint32_t images_id_at(struct images *images, int32_t pid, uint64_t time_ns, bool
 	const struct process_image *image = NULL;
 
 	pthread_mutex_lock(&images->lock);
-	if (!images->has_records || at_last || images->passed_ns >= time_ns)
+	if (!images_have_records_of(images, pid) || at_last || images->passed_ns >= time_ns)
 		image = images_at(images, pid, images_to_us(images, time_ns), false);
 	pthread_mutex_unlock(&images->lock);
 	return image ? image->row.id : PROFILE_NONE;

@@ -37,6 +37,7 @@ struct images {
 	struct aggregate *aggregate;
 	int64_t start_ns;
 	bool has_records;
+	bool of_program_only; /* those, not of what it starts */
 	bool leave_running;
 	uint64_t passed_ns;
 	VEC(struct process_image *) all; /* in the order of their start; ids are indexes of it */
@@ -45,6 +46,8 @@ struct images {
 
 /* Times are of CLOCK_MONOTONIC.  has_records: there will be perf's. */
 struct images *images_new(struct aggregate *aggregate, int64_t start_ns, bool has_records);
+/* Perf's records will be of the program, whose children are as if there were none. */
+void images_of_program_only(struct images *images);
 void images_free(struct images *images);
 
 /* --- any thread may call these ----------------------------------------------------------------*/
@@ -80,6 +83,8 @@ uint32_t images_id_at(struct images *images, int32_t pid, uint64_t time_ns, bool
 
 /* --- with the lock held: for those named above ------------------------------------------------*/
 
+/* Whether perf's records tell of this process. */
+bool images_have_records_of(const struct images *images, int32_t pid);
 int64_t images_to_us(const struct images *images, uint64_t time_ns);
 struct process_image *images_add(struct images *images, int32_t pid, uint32_t number,
 				 uint32_t parent, uint64_t time_ns);

@@ -118,6 +118,7 @@ static void describe(struct record *record)
 		.start_monotonic_ns = (int64_t)clock_now_ns(),
 		.options = record->config->options,
 		.exit_status = -1,
+		.no_inherit = record->config->no_inherit,
 		.heap_mode = heap_mode(record->config),
 		.heap_sample_bytes = sample_bytes(record->config),
 	};
@@ -234,6 +235,8 @@ static int start_sides(struct record *record, struct error *err)
 	record->run.start_realtime_us = (int64_t)clock_ns(CLOCK_REALTIME) / 1000;
 	record->images =
 		images_new(record->aggregate, (int64_t)start_ns, record->sides.sampler != NULL);
+	if (record->config->no_inherit && !record->config->nr_attach)
+		images_of_program_only(record->images);
 	record->processes = processes_new(record->images);
 	if (!record->attach.nr)
 		processes_start(record->processes, record->launch.pid, record->config->arguments,

@@ -163,6 +163,7 @@ void unaccounted_finish(struct images *images, uint64_t time_ns, bool heap_on)
 	pthread_mutex_lock(&images->lock);
 	for (size_t i = images->all.nr; i--;) {
 		struct process_image *image = images->all.at[i];
+		bool has_records;
 
 		process_image_need_arguments(image);
 		images_publish(images, image);
@@ -170,9 +171,10 @@ void unaccounted_finish(struct images *images, uint64_t time_ns, bool heap_on)
 			tell_heap(images, image);
 		if (heap_on)
 			tell_allocator_of_image(images, &files, image);
-		if (!image->over && images->has_records && !images->leave_running)
+		has_records = images_have_records_of(images, image->row.pid);
+		if (!image->over && has_records && !images->leave_running)
 			tell_unfinished(images, image);
-		if (!image->over && !images->has_records)
+		if (!image->over && !has_records)
 			images_end_locked(images, image, time_ns);
 	}
 	if (heap_on)

@@ -45,6 +45,7 @@ struct profile_run {
 	bool cpu_on;		/* samples were taken */
 	const char *cpu_reason; /* why not, or what was substituted and why; NULL: as asked */
 	bool user_only;		/* kernel code was not sampled */
+	bool no_inherit;	/* only processes with threads here were sampled */
 
 	const char *heap_mode;	    /* "exact", "sample", "counts", "off": as recorded */
 	uint64_t heap_sample_bytes; /* of "sample": mean distance of its points; 0: of no sample */

@@ -125,6 +125,19 @@ def test_without_inheritance_threads_count_and_children_do_not(runner, programs,
     assert len(profile.report()["processes"]) == 1
 
 
+def test_children_that_are_not_sampled_are_known_by_their_heap_only(runner, programs, need):
+    """A shell that forks, and executes what counts its own blocks."""
+    need.perf()
+    script = f"(exit 7); '{programs / 'heap_sites'}' 100; sh -c 'exit 5'; exit 0"
+    profile = runner.record("sh", "-c", script, options=["-q", "--no-inherit"])
+    program, *children = profile.report()["processes"]
+    assert program["cpu"]["samples"] is not None
+    assert all(child["cpu"] == {"samples": None, "share": None} for child in children)
+    assert {child["command"][0] for child in children} >= {str(programs / "heap_sites"), "sh"}
+    assert all(child["end_s"] is not None for child in children)
+    assert not [row for row in profile.report()["quality"] if row["kind"] == "interrupted"]
+
+
 # --- how often -----------------------------------------------------------------------------------
 
 def test_a_count_is_the_distance_of_samples(record, programs, need):

@@ -25,6 +25,7 @@ const struct profile_run sample_run = {
 	.cpu_on = true,
 	.cpu_reason = "no PMU",
 	.user_only = true,
+	.no_inherit = true,
 	.heap_mode = "exact",
 	.heap_tracked = true,
 	.heap_reason = NULL,

@@ -58,6 +58,7 @@ Test(profile_file, gives_back_the_run)
 	cr_equal(read, &sample_run, cpu_on);
 	cr_same(read, &sample_run, cpu_reason);
 	cr_equal(read, &sample_run, user_only);
+	cr_equal(read, &sample_run, no_inherit);
 	cr_same(read, &sample_run, heap_mode);
 	cr_equal(read, &sample_run, heap_tracked);
 	cr_same(read, &sample_run, heap_reason);

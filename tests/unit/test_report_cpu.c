@@ -364,6 +364,23 @@ Test(report_cpu, processes_have_their_share)
 	release(&f, toy);
 }
 
+Test(report_cpu, processes_that_were_not_followed_have_none)
+{
+	struct toy *toy = toy_new();
+	uint32_t child = toy_process(toy, "cc1", 200, 0)->id;
+	struct fixture f;
+
+	toy_run(toy)->no_inherit = true;
+	toy_event(toy, "cycles", "cycles");
+	toy_sample(toy, toy_stack(toy, "main", NULL), "cycles", 25, 2);
+	f = analyze(toy, &everything, false);
+
+	cr_expect(f.cpu.processes[0].sampled);
+	near(f.cpu.processes[0].share, 1);
+	cr_expect(not(f.cpu.processes[child].sampled));
+	release(&f, toy);
+}
+
 Test(report_cpu, only_samples_count_as_lost_samples)
 {
 	struct toy *toy = toy_new();

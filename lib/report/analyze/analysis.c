@@ -125,7 +125,10 @@ static void fill_process(struct analysis *a, struct process_row *row, const stru
 		withhold_heap(&row->heap, HEAP_OF_THE_WHOLE_RUN);
 	memory_analyze(&row->memory, profile, selection, id, &row->heap);
 	row->reason = row->heap.reason;
-	row->cpu_share = row->cpu.sampled ? FIGURE(row->cpu.share) : FIGURE_ABSENT(a->cpu.reason);
+	row->cpu_share = row->cpu.sampled ? FIGURE(row->cpu.share)
+					  : FIGURE_ABSENT(profile->run.no_inherit
+								  ? "not sampled (--no-inherit)"
+								  : a->cpu.reason);
 	row->heap_peak = row->heap.tracked ? row->heap.peak_bytes : FIGURE_ABSENT(row->reason);
 	row->heap_allocations = row->heap.tracked ? FIGURE((double)row->heap.allocations)
 						  : FIGURE_ABSENT(row->reason);

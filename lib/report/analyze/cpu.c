@@ -266,6 +266,19 @@ static void make_shares(const struct work *w, struct cpu_use *rows, size_t nr)
 	}
 }
 
+/* What was not followed has no thread, and no share rather than none of the whole. */
+static void withhold_unfollowed(const struct work *w)
+{
+	const struct profile *profile = w->profile;
+
+	if (!profile->run.no_inherit)
+		return;
+	for (size_t i = 0; i < profile->nr_processes; i++)
+		w->cpu->processes[i].sampled = false;
+	for (size_t i = 0; i < profile->nr_threads; i++)
+		w->cpu->processes[profile->threads[i].process].sampled = w->cpu->sampled;
+}
+
 static void add_totals(struct work *w)
 {
 	for (size_t i = 0; i < w->selection->nr_totals; i++)
@@ -274,6 +287,7 @@ static void add_totals(struct work *w)
 
 	make_shares(w, w->cpu->processes, w->profile->nr_processes);
 	make_shares(w, w->cpu->threads, w->profile->nr_threads);
+	withhold_unfollowed(w);
 	trees_sum(&w->trees);
 	trees_functions(&w->trees, w->total);
 }
