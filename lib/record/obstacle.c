@@ -49,6 +49,18 @@ static const char *look_into_file(int fd)
 	return reason;
 }
 
+const char *obstacle_find_in(const char *path)
+{
+	const char *reason = NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		reason = look_into_file(fd);
+		close(fd);
+	}
+	return reason;
+}
+
 static const char *look_into_executable(int32_t pid)
 {
 	char path[32];

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/sides.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "record/endings.h"
 #include "record/events/sampling.h"
 #include "record/hellos.h"
+#include "record/obstacle.h"
+#include "record/target/launch.h"
 #include "record/unaccounted.h"
 #include "shim/wire.h"
 
@@ -251,6 +254,22 @@ static int open_collector(struct sides *sides, struct environment *environment, 
 	return 0;
 }
 
+/* Its own heap is what was asked for, whatever it will execute. */
+static int check_program(const struct sides *sides, struct error *err)
+{
+	const char *program = sides->config->arguments[0];
+	char *path = sides->config->heap == RECORD_REQUIRED ? launch_find_elf(program) : NULL;
+	const char *reason = path ? obstacle_find_in(path) : NULL;
+
+	free(path);
+	if (!reason)
+		return 0;
+	error_set(err, ERR_UNSUPPORTED, "%s: %s", program, reason);
+	return error_hint(
+		err,
+		"without --heap it is run, and the heap of programs that it starts is accounted");
+}
+
 void sides_open_heap(struct sides *sides, struct environment *environment)
 {
 	if (sides->config->heap == RECORD_OFF) {
@@ -262,7 +281,8 @@ void sides_open_heap(struct sides *sides, struct environment *environment)
 					  "accounted from its start";
 		return;
 	}
-	if (open_collector(sides, environment, &sides->heap_refused) < 0)
+	if (check_program(sides, &sides->heap_refused) < 0 ||
+	    open_collector(sides, environment, &sides->heap_refused) < 0)
 		sides->run->heap_reason = sides->heap_refused.message;
 }
 

@@ -45,7 +45,8 @@ static const char *why_untracked(const struct images *images, const struct proce
 	if (!image->row.executed && image->row.replaced)
 		return "ran only between fork and exec";
 	if (!image->row.executed && parent_is_tracked(images, image))
-		return "forked, and did not use its heap or was killed before it could be followed";
+		return "forked, and used no heap of its own or was killed before it could be "
+		       "followed";
 	if (!image->row.executed && image->row.parent != PROFILE_NONE)
 		return "forked by a program whose heap was not accounted";
 	return unaccounted_not_loaded;

@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import stat
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -100,6 +101,34 @@ def test_threads_have_their_names_and_shares(record, programs):
     weight = dict(profile.sql("""SELECT name, sum(weight) FROM v_total
                                  JOIN thread ON thread.id = v_total.thread GROUP BY name"""))
     assert 0.4 <= weight["one"] / weight["two"] <= 0.6
+
+
+MANY_THREADS = """
+import sys, threading
+print("ready", flush=True)
+sys.stdin.readline()
+for i in range(400):
+    thread = threading.Thread(target=int)
+    thread.start()
+    thread.join()
+print("done", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_four_hundred_threads_come_and_go_while_cprof_waits(runner, program, need):
+    """On busy CPUs it gets none for as long: what the kernel says of them has room until then."""
+    need.perf()
+    process = program(runner.cprof, "record", *CPU_ONLY, sys.executable, "-c", MANY_THREADS)
+    os.kill(process.pid, signal.SIGSTOP)
+    process.stdin.write("go\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == "done\n"
+    os.kill(process.pid, signal.SIGCONT)
+    process.stdin.close()
+    assert process.wait() == 0
+    assert sql(runner, "SELECT detail FROM quality WHERE kind = 'lost'") == []
+    assert sql(runner, "SELECT count(*) FROM thread") == [(401,)]
 
 
 def test_processes_are_followed_through_fork_and_exec(record, programs):
@@ -449,6 +478,30 @@ def test_a_killed_program_leaves_all_that_was_recorded(record, programs):
     report = profile.report()
     assert report["complete"] is True
     assert_seventy(report)
+
+
+def killed_when_it_knew_the_program(runner, cprof, script):
+    """How much of the recording was in the file by then, in seconds."""
+    def rows():
+        try:
+            return sql(runner, "SELECT value FROM meta, process WHERE key = 'wall_us'")
+        except sqlite3.Error:
+            return []
+
+    with runner.start(cprof, "record", "-q", "sh", "-c", script, stdin=subprocess.PIPE) as process:
+        wait_for(rows)
+        process.kill()
+        process.wait()
+        return rows()[0][0] / 1e6
+
+
+def test_a_recording_that_is_killed_at_once_says_what_it_was(runner, cprof):
+    """Not only with the commit of each second; one of five times a busy machine lets us in soon enough."""
+    script = "read line; exit 0"
+    assert any(killed_when_it_knew_the_program(runner, cprof, script) < 0.5 for _ in range(5))
+    report = json.loads(runner.cprof_run("report", "--json").stdout)
+    assert report["command"] == report["processes"][0]["command"] == ["sh", "-c", script]
+    assert report["complete"] is False and report["cpu"]["event"] is not None
 
 
 def test_a_killed_cprof_leaves_the_program_alone(runner, cprof, programs):

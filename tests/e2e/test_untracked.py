@@ -25,6 +25,14 @@ def test_the_program_itself(record, programs, program, reason):
     assert any(program in detail and reason in detail for detail in untracked(report))
 
 
+@pytest.mark.parametrize("mode", ["exact", "sample", "counts"])
+def test_a_program_is_not_run_if_its_heap_is_asked_for(runner, programs, mode):
+    result = runner.cprof_run("record", f"--heap={mode}", programs / "static")
+    assert result.returncode == 125 and "static executable" in result.stderr
+    assert not (runner.folder / "cprof.data").exists()
+    assert runner.cprof_run("record", "-q", f"--heap={mode}", "sh", "-c", f"'{programs}/static'").returncode == 0
+
+
 def test_the_cpu_half_of_a_static_executable(record, programs):
     report = record(programs / "static").report()
     functions = {function["name"]: function for function in report["cpu"]["functions"]}
@@ -105,3 +113,33 @@ def test_preloads_of_the_user_are_kept(record, runner, need):
     for library in preload.split(":"):
         assert any(line.endswith(library) for line in maps)
     assert profile.report()["heap"]["tracked"] is True
+
+
+SHARING = """
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	for (int i = 0; i < 20; i++) {
+		pid_t pid = vfork();
+
+		if (!pid) {
+			free(malloc(10));
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	return 0;
+}
+"""
+
+
+def test_a_child_in_its_parents_memory_has_no_heap_of_its_own(record, runner, need):
+    """What it allocates is its parent's."""
+    need.tool("gcc")
+    (runner.folder / "sharing.c").write_text(SHARING)
+    assert runner.run("gcc", "-fno-builtin", "-w", "-o", "sharing", "sharing.c").returncode == 0
+    report = record(runner.folder / "sharing").report()
+    assert report["heap"]["allocations"] == report["heap"]["frees"] == 20
+    assert all("used no heap of its own" in detail for detail in untracked(report))

@@ -350,7 +350,7 @@ Test(processes, what_ran_only_between_fork_and_exec_is_no_gap)
 
 	cr_assert(eq(str, (char *)seen.processes[1].untracked_reason,
 		     (char *)"ran only between fork and exec"));
-	cr_assert(has_quality("untracked: /bin/sh: forked, and did not use"), "that is 201");
+	cr_assert(has_quality("untracked: /bin/sh: forked, and used no heap"), "that is 201");
 	cr_assert(not(has_quality("between fork")));
 }
 

@@ -12,7 +12,8 @@
 #include "record/events/perf_open.h"
 
 enum {
-	NAMES_BYTES = 16 * 1024, /* of 60 processes */
+	NAMES_BYTES = 64 * 1024, /* of 500 threads that come and go, or 250 processes */
+	NAMES_BYTES_MIN = 16 * 1024,
 	SIDE_BYTES = 128 * 1024, /* of ten programs with 100 libraries each */
 	SIDE_BYTES_MIN = 32 * 1024,
 	DATA_BYTES_MAX = 4 * 1024 * 1024, /* 64 samples with all of the stack that they can have */
@@ -78,25 +79,27 @@ static int open_largest_data(struct rings *rings, size_t least)
 	return ret;
 }
 
-static int open_side_and_data(struct rings *rings, size_t side_bytes, size_t least_data)
+static int open_sizes(struct rings *rings, size_t names_bytes, size_t side_bytes, size_t least_data)
 {
-	int ret = open_each(rings, RING_SIDE, side_bytes);
+	int ret = open_each(rings, RING_NAMES, names_bytes);
 
 	if (!ret)
+		ret = open_each(rings, RING_SIDE, side_bytes);
+	if (!ret)
 		ret = open_largest_data(rings, least_data);
-	for (size_t i = 0; ret && i < rings->nr; i++)
+	for (size_t i = 0; ret && i < rings->nr; i++) {
+		ring_close(&rings->of[RING_NAMES][i]);
 		ring_close(&rings->of[RING_SIDE][i]);
+	}
 	return ret;
 }
 
 static int open_rings(struct rings *rings)
 {
-	int ret = open_each(rings, RING_NAMES, NAMES_BYTES);
+	int ret = open_sizes(rings, NAMES_BYTES, SIDE_BYTES, 2 * DATA_BYTES_MIN);
 
-	if (!ret)
-		ret = open_side_and_data(rings, SIDE_BYTES, 2 * DATA_BYTES_MIN);
 	if (ret == -EPERM || ret == -ENOMEM)
-		ret = open_side_and_data(rings, SIDE_BYTES_MIN, DATA_BYTES_MIN);
+		ret = open_sizes(rings, NAMES_BYTES_MIN, SIDE_BYTES_MIN, DATA_BYTES_MIN);
 	return ret;
 }
 

@@ -95,8 +95,7 @@ static char *find_program(const char *program, int *error)
 	return *error ? NULL : xstrdup(program);
 }
 
-/* The path of a program that is no script; NULL: it is one, or not there. */
-static char *find_elf(const char *program)
+char *launch_find_elf(const char *program)
 {
 	static const char magic[] = { 0x7f, 'E', 'L', 'F' };
 	char start[sizeof(magic)] = "";
@@ -165,7 +164,7 @@ void launch_init(struct launch *launch, const char *program)
 int launch_fork(struct launch *launch, const struct launch_config *config, struct error *err)
 {
 	int release[2] = { -1, -1 }, report[2] = { -1, -1 };
-	char *elf = find_elf(config->arguments[0]);
+	char *elf = launch_find_elf(config->arguments[0]);
 
 	launch_init(launch, config->arguments[0]);
 	if (pipe2(release, O_CLOEXEC) < 0 || pipe2(report, O_CLOEXEC) < 0) {

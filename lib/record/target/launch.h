@@ -45,6 +45,9 @@ void launch_remember(struct launch_inheritance *inheritance);
 void launch_restore_signals(const struct launch_inheritance *inheritance);
 void launch_restore(const struct launch_inheritance *inheritance);
 
+/* The path of the program as launch_exec() will find it; NULL: it is a script, or not there. */
+char *launch_find_elf(const char *program);
+
 struct launch_config {
 	char *const *arguments;	  /* of the program, itself first */
 	char *const *environment; /* NULL: ours */
