@@ -49,7 +49,7 @@ int64_t images_to_us(const struct images *images, uint64_t time_ns)
 
 void images_publish(struct images *images, struct process_image *image)
 {
-	image->row.id = aggregate_process(images->aggregate, &image->row);
+	aggregate_process(images->aggregate, &image->row);
 }
 
 struct process_image *images_add(struct images *images, int32_t pid, uint32_t number,
@@ -58,7 +58,7 @@ struct process_image *images_add(struct images *images, int32_t pid, uint32_t nu
 	struct process_image *image =
 		process_image_new(pid, number, parent, images_to_us(images, time_ns));
 
-	images_publish(images, image);
+	image->row.id = aggregate_process(images->aggregate, &image->row);
 	vec_push(&images->all, image);
 	return image;
 }
@@ -205,6 +205,16 @@ void images_learn(struct images *images, struct process_image *image,
 	pthread_mutex_unlock(&images->lock);
 }
 
+bool images_knows_executable(struct images *images, const struct process_image *image)
+{
+	bool known;
+
+	pthread_mutex_lock(&images->lock);
+	known = image->row.executable;
+	pthread_mutex_unlock(&images->lock);
+	return known;
+}
+
 void images_end(struct images *images, struct process_image *image, uint64_t time_ns)
 {
 	pthread_mutex_lock(&images->lock);
@@ -245,10 +255,13 @@ void images_each_running(struct images *images, void (*use)(void *context, int32
 uint32_t images_id_at(struct images *images, int32_t pid, uint64_t time_ns, bool at_last)
 {
 	const struct process_image *image = NULL;
+	uint32_t id = PROFILE_NONE;
 
 	pthread_mutex_lock(&images->lock);
 	if (!images_have_records_of(images, pid) || at_last || images->passed_ns >= time_ns)
 		image = images_at(images, pid, images_to_us(images, time_ns), false);
+	if (image)
+		id = image->row.id;
 	pthread_mutex_unlock(&images->lock);
-	return image ? image->row.id : PROFILE_NONE;
+	return id;
 }

@@ -67,6 +67,7 @@ struct process_image *images_exec(struct images *images, struct process_image *f
 /* What an executed image did not know of itself at its exec. */
 void images_learn(struct images *images, struct process_image *image,
 		  const struct image_facts *facts);
+bool images_knows_executable(struct images *images, const struct process_image *image);
 void images_end(struct images *images, struct process_image *image, uint64_t time_ns);
 
 /* Without perf's records: the program itself is executed now. */

@@ -190,7 +190,7 @@ void processes_exec(struct processes *processes, uint64_t time_ns, int32_t pid, 
 			    time_ns);
 	if (image != process->image)
 		process_runs(process, image);
-	process->has_executable = image->row.executable;
+	process->has_executable = images_knows_executable(processes->images, image);
 	thread_add(processes, process, pid, time_ns);
 }
 
@@ -198,7 +198,7 @@ void processes_learn(struct processes *processes, struct process *process,
 		     const struct image_facts *facts)
 {
 	images_learn(processes->images, process->image, facts);
-	process->has_executable = process->image->row.executable;
+	process->has_executable = images_knows_executable(processes->images, process->image);
 }
 
 void processes_rename(struct processes *processes, uint64_t time_ns, int32_t pid, int32_t tid,
