@@ -66,6 +66,7 @@ static const char doc[] =
 	"VIEW is one of\n"
 	"  summary     both sides on a page (the default)\n"
 	"  functions   where the CPU time went, by function\n"
+	"  callers     which functions call which; with --function, those that call it\n"
 	"  modules     in which files the code is, and where its names come from\n"
 	"  threads     which thread used the CPU\n"
 	"  heap        where the memory was at the peak, by stack\n"

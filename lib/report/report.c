@@ -189,6 +189,7 @@ static int analyze(struct job *job, const struct profile *profile,
 			      .no_inline = options->no_inline,
 			      .process_sites = options->format == REPORT_JSON,
 			      .samples = job->view == view_find("timeline"),
+			      .callers = job->view == view_find("callers"),
 		      });
 	return shape_apply(&job->shape, job->view, &job->analysis, err);
 }

@@ -146,7 +146,7 @@ def keys_in_page(name):
 def test_the_json_of_a_report_is_on_its_page(record, programs, need):
     need.perf()
     profile = record("sh", "-c", f"{programs / 'burn'} 300; {programs / 'heap_sites'} 100", status=None)
-    documents = [profile.report(*view) for view in ((), ("modules",), ("threads",), ("timeline",))]
+    documents = [profile.report(*view) for view in ((), ("callers",), ("modules",), ("threads",), ("timeline",))]
     assert keys_of(documents) == keys_in_page("cprof-report.1")
 
 

@@ -11,7 +11,7 @@ import unicodedata
 
 import pytest
 
-VIEWS = ("summary", "functions", "modules", "threads", "heap", "leaks", "timeline", "quality")
+VIEWS = ("summary", "functions", "callers", "modules", "threads", "heap", "leaks", "timeline", "quality")
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +109,7 @@ def test_the_help_names_every_view(run):
 
 @pytest.mark.parametrize("view, keys", [("functions", ("name", "samples", "self")), ("leaks", ("live_bytes",)),
                                         ("heap", ("at_peak_bytes", "stack")), ("threads", ("tid", "command")), ("modules", ("names", "self")),
+                                        ("callers", ("caller", "total")),
                                         ("timeline", ("t_s", "max_live_bytes")), ("quality", ("kind", "detail"))])
 def test_csv_has_the_values_of_json(record, programs, view, keys):
     def same(text, value):
@@ -365,6 +366,53 @@ def test_the_functions_are_those_of_a_count_over_all_samples(run, profile):
         assert sum(f["self_weight"] for f in found) == own.get(name, 0)
         assert sum(f["self"] for f in found) == pytest.approx(own.get(name, 0) / everything)
         assert sum(f["total"] for f in found) == pytest.approx(total.get(name, 0) / everything)
+
+
+def callers_of(run, *names):
+    """By (caller, name), of those of these names: sums over functions of the same name."""
+    sums = {}
+    for row in json.loads(run("report", "callers", "--json").stdout)["callers"]:
+        if row["name"] in names:
+            sums.setdefault((row["caller"], row["name"]), []).append(row)
+    return {pair: {key: sum(row[key] or 0 for row in rows) for key in rows[0] if isinstance(rows[0][key], (int, float))}
+            for pair, rows in sums.items()}
+
+
+def test_the_callers_are_those_of_a_count_over_all_samples(run, profile):
+    cpu = json.loads(run("report", "--json").stdout)["cpu"]
+    if not cpu["event"]:
+        pytest.skip(f"no CPU samples: {cpu['reason']}")
+    names, raw, own, total, everything = ("main", "seventy", "thirty"), Raw(profile), {}, {}, 0
+    for stack, weight in raw.rows("SELECT stack, weight FROM v_sample WHERE event = 0"):
+        if raw.is_overhead(stack):
+            continue
+        everything += weight
+        functions = [None] + [name for _, name in raw.on_stack(stack)]
+        pairs = list(zip(functions, functions[1:]))
+        for pair in set(pairs):
+            total[pair] = total.get(pair, 0) + weight
+        if pairs and raw.frames.get(next(raw.addresses(stack))):
+            own[pairs[-1]] = own.get(pairs[-1], 0) + weight
+    found = callers_of(run, *names)
+    assert found.keys() == {pair for pair in total if pair[1] in names}
+    assert ("main", "seventy") in found
+    for pair, sums in found.items():
+        assert sums["total"] == pytest.approx(total[pair] / everything)
+        assert sums["self"] == pytest.approx(own.get(pair, 0) / everything)
+
+
+def test_the_callers_of_allocation_functions_have_the_allocations_of_their_sites(record, programs):
+    profile = record(programs / "heap_sites", "100")
+    heap = profile.report("heap")["heap"]
+    expected = {}
+    for site in heap["sites"]:
+        sums = expected.setdefault(tuple(site["stack"][-2:]), dict.fromkeys(("allocations", "allocated_bytes", "at_peak_bytes"), 0))
+        for key in sums:
+            sums[key] += site[key]
+    found = callers_of(lambda *args: profile.runner.cprof_run(*args, profile.path), *{pair[-1] for pair in expected})
+    assert len(expected) > 3
+    for pair, sums in expected.items():
+        assert {key: found[pair][key] for key in sums} == sums, pair
 
 
 def test_the_sites_add_up_to_the_heap(run, profile):

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "toy_profile.h"
+#include "printed.h"
 
 /* Both sides, with a PMU, two threads, something on every line. */
 static struct toy *busy_program(void)
@@ -87,23 +87,9 @@ static struct toy *busy_program(void)
 	return toy;
 }
 
-static char *print(struct toy *toy, const struct report_options *options)
-{
-	struct report *report = report_new(toy_profile(toy));
-	struct error err = ERROR_INIT;
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	cr_assert(eq(int, report_print(report, options, out, &err), 0), "%s", err.message);
-	fclose(out);
-	report_close(report);
-	return text;
-}
-
 static void shows(struct toy *toy, const struct report_options *options, const char *expected)
 {
-	char *text = print(toy, options);
+	char *text = printed(toy, options);
 
 	cr_expect(eq(str, text, (char *)expected), "%s", text);
 	free(text);
@@ -113,7 +99,7 @@ static void shows(struct toy *toy, const struct report_options *options, const c
 /* Above the last lines, which name the other views. */
 static void summary_shows(struct toy *toy, const char *expected)
 {
-	char *text = print(toy, &(struct report_options){ 0 });
+	char *text = printed(toy, &(struct report_options){ 0 });
 	char *more = strstr(text, "more: cprof report ");
 
 	cr_assert(ne(ptr, more, NULL), "%s", text);
@@ -243,7 +229,7 @@ Test(report_text, several_processes_come_by_use)
 	heap->allocations = 4;
 	heap->peak_bytes = 2048;
 
-	text = print(toy, &(struct report_options){ 0 });
+	text = printed(toy, &(struct report_options){ 0 });
 	cr_expect(ne(ptr, strstr(text, expected), NULL), "%s", text);
 	cr_expect(ne(ptr, strstr(text, " · 3 processes · 2 threads · "), NULL), "%s", text);
 	free(text);
@@ -264,11 +250,11 @@ Test(report_text, what_only_reallocates_has_its_calls_counted)
 	site->allocated_bytes = site->at_tree_peak_bytes = 1700;
 	site->at_tree_peak_blocks = 1;
 
-	text = print(toy, &(struct report_options){ 0 });
+	text = printed(toy, &(struct report_options){ 0 });
 	cr_expect(ne(ptr, strstr(text, "1.7 KiB    1.7 KiB     17   0 %  grow < main\n"), NULL),
 		  "%s", text);
 	free(text);
-	text = print(toy, &(struct report_options){ .view = "heap" });
+	text = printed(toy, &(struct report_options){ .view = "heap" });
 	cr_expect(ne(ptr, strstr(text, " · realloc: 17 reallocations · 1.7 KiB"), NULL), "%s",
 		  text);
 	free(text);
@@ -292,7 +278,7 @@ static void memory_shows(uint64_t anonymous_bytes, const char *expected)
 						 .anonymous_bytes = anonymous_bytes,
 						 .file_bytes = 1 << 20,
 						 .peak_rss_bytes = 9 << 20 });
-	text = print(toy, &(struct report_options){ 0 });
+	text = printed(toy, &(struct report_options){ 0 });
 	cr_expect(ne(ptr, strstr(text, expected), NULL), "%s", text);
 	free(text);
 	toy_free(toy);
@@ -320,7 +306,7 @@ Test(report_text, the_name_of_the_file_in_hints_is_whole)
 	static const char name[] = "/var/tmp/a folder with a name/that/is/wider/than/a/terminal/is/"
 				   "in/most/cases/and/the/profile.data";
 	struct toy *toy = busy_program();
-	char *text = print(toy, &(struct report_options){ .file = name });
+	char *text = printed(toy, &(struct report_options){ .file = name });
 
 	cr_expect(ne(ptr, strstr(text, name), NULL), "%s", text);
 	free(text);
@@ -340,11 +326,11 @@ Test(report_text, waiting_for_the_heap_recorder_is_said_where_it_matters)
 		char *text;
 
 		toy_heap(toy, PROFILE_NONE)->stall_us = cases[i].stall_us;
-		text = print(toy, &(struct report_options){ 0 });
+		text = printed(toy, &(struct report_options){ 0 });
 		cr_expect(eq(int, strstr(text, "threads waited ") != NULL, cases[i].is_said), "%s",
 			  text);
 		free(text);
-		text = print(toy, &(struct report_options){ .view = "quality" });
+		text = printed(toy, &(struct report_options){ .view = "quality" });
 		cr_expect(eq(int, strstr(text, "threads waited ") != NULL, cases[i].stall_us > 0),
 			  "%s", text);
 		free(text);
@@ -392,10 +378,10 @@ Test(report_text, the_brief_summary_is_short_and_has_both_sides)
 Test(report_text, rows_are_filtered_sorted_and_shortened_but_shares_stay)
 {
 	struct toy *toy = busy_program();
-	char *text = print(toy, &(struct report_options){ .view = "functions",
-							  .function = "^(main|matmul|Index)",
-							  .sort = "total",
-							  .limit = 2 });
+	char *text = printed(toy, &(struct report_options){ .view = "functions",
+							    .function = "^(main|matmul|Index)",
+							    .sort = "total",
+							    .limit = 2 });
 
 	cr_expect(ne(ptr, strstr(text, "\n   0 %  0.0  99.8 %     -      -  main "), NULL), "%s",
 		  text);
@@ -405,7 +391,7 @@ Test(report_text, rows_are_filtered_sorted_and_shortened_but_shares_stay)
 	cr_expect(ne(ptr, strstr(text, "\nand 1 more: --limit all"), NULL), "%s", text);
 	free(text);
 
-	text = print(toy, &(struct report_options){ .view = "functions", .min_share = 0.246 });
+	text = printed(toy, &(struct report_options){ .view = "functions", .min_share = 0.246 });
 	cr_expect(ne(ptr, strstr(text, "Index"), NULL), "%s", text);
 	cr_expect(eq(ptr, strstr(text, "libhash.so.1+"), NULL), "%s", text);
 	free(text);
@@ -490,11 +476,11 @@ Test(report_text, hostile_names_neither_act_nor_break_the_width)
 	for (const char *const *view = report_view_names(); *view; view++)
 		for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
 			struct report_options options = { .view = *view, .columns = widths[i] };
-			char *text = print(hostile, &options);
+			char *text = printed(hostile, &options);
 
 			check_lines(text, widths[i]);
 			free(text);
-			text = print(busy, &options);
+			text = printed(busy, &options);
 			check_lines(text, widths[i]);
 			free(text);
 		}
@@ -505,7 +491,7 @@ Test(report_text, hostile_names_neither_act_nor_break_the_width)
 Test(report_text, colours_are_there_when_asked_for_and_end)
 {
 	struct toy *toy = busy_program();
-	char *text = print(toy, &(struct report_options){ .color = true });
+	char *text = printed(toy, &(struct report_options){ .color = true });
 	size_t on = 0, off = 0;
 
 	for (const char *at = strchr(text, '\033'); at; at = strchr(at + 1, '\033')) {

@@ -247,6 +247,8 @@ void analysis_init(struct analysis *a, const struct profile *profile,
 	list_busy_processes(a);
 	threads_analyze(&a->threads, profile, selection, &a->cpu);
 	module_table_analyze(&a->modules, &a->chains, selection, &a->cpu, &a->heap);
+	if (options->callers)
+		callers_analyze(&a->callers, &a->chains, selection, &a->cpu, &a->heap);
 	quality_list(a, profile);
 }
 
@@ -257,6 +259,7 @@ void analysis_release(struct analysis *a)
 	free(a->process_storage);
 	threads_release(&a->threads);
 	module_table_release(&a->modules);
+	callers_release(&a->callers);
 	free(a->quality_storage);
 	free(a->note_storage);
 	free(a->notes.at);

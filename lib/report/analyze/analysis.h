@@ -11,6 +11,7 @@
 #ifndef REPORT_ANALYZE_ANALYSIS_H
 #define REPORT_ANALYZE_ANALYSIS_H
 
+#include "report/analyze/callers.h"
 #include "report/analyze/cpu.h"
 #include "report/analyze/heap.h"
 #include "report/analyze/memory.h"
@@ -23,6 +24,7 @@ struct analysis_options {
 	bool no_inline;
 	bool process_sites; /* sites and timelines also by process */
 	bool samples;	    /* in the timeline, too */
+	bool callers;	    /* otherwise empty */
 };
 
 struct process_row {
@@ -74,6 +76,7 @@ struct analysis {
 	struct rows busy_processes; /* those with samples or a heap, most CPU first */
 	struct threads threads;
 	struct module_table modules;
+	struct callers callers;
 	struct rows quality; /* of struct quality_row */
 	struct rows notes;   /* of struct quality_note, what spoils most first */
 

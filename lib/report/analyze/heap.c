@@ -16,7 +16,6 @@ struct work {
 	struct heap_places *places;
 	const struct heap_scope *scope;
 	double live_variance;
-	bool own_peak;	      /* sites are shown at the peak of their process, not of the tree */
 	const char *no_slack; /* why it is not known; NULL: it is */
 	uint64_t slack_bytes, at_peak_slack_bytes;
 	struct heap_classes lifetimes;
@@ -154,7 +153,7 @@ static bool find_figures(struct work *w)
 	const struct profile_heap *row = w->scope->process == PROFILE_NONE ? tree ?: only : only ?: tree;
 	bool found = false;
 
-	w->own_peak = row && row->process != PROFILE_NONE;
+	w->heap->own_peak = row && row->process != PROFILE_NONE;
 	if (row) {
 		add_figures(w, row);
 		set_peak(w->heap, row);
@@ -392,8 +391,8 @@ static void add_site(struct work *w, const struct profile_heap_site *row)
 	site->reallocations += row->reallocations;
 	site->allocated_bytes += row->allocated_bytes;
 	site->freed_bytes += row->freed_bytes;
-	site->at_peak_bytes += w->own_peak ? row->at_peak_bytes : row->at_tree_peak_bytes;
-	site->at_peak_blocks += w->own_peak ? row->at_peak_blocks : row->at_tree_peak_blocks;
+	site->at_peak_bytes += w->heap->own_peak ? row->at_peak_bytes : row->at_tree_peak_bytes;
+	site->at_peak_blocks += w->heap->own_peak ? row->at_peak_blocks : row->at_tree_peak_blocks;
 	site->live_bytes += row->live_bytes;
 	site->live_blocks += row->live_blocks;
 	if (!w->profile->processes[row->process].replaced) {
@@ -409,7 +408,8 @@ static void add_site(struct work *w, const struct profile_heap_site *row)
 	site->copied_bytes = moves(w, site->copied_bytes, row->copied_bytes);
 	w->heap->moved = moves(w, w->heap->moved, row->moved);
 	w->heap->copied_bytes = moves(w, w->heap->copied_bytes, row->copied_bytes);
-	work->slack_bytes += w->own_peak ? row->at_peak_slack_bytes : row->at_tree_peak_slack_bytes;
+	work->slack_bytes +=
+		w->heap->own_peak ? row->at_peak_slack_bytes : row->at_tree_peak_slack_bytes;
 	heap_classes_add(&work->sizes, &row->sizes);
 	heap_classes_add(&work->lifetimes, &row->lifetimes);
 	heap_classes_add(&w->lifetimes, &row->lifetimes);
@@ -417,7 +417,8 @@ static void add_site(struct work *w, const struct profile_heap_site *row)
 	work->lifetime_blocks += row->lifetime_blocks;
 	work->variance.allocations += row->allocations_variance;
 	work->variance.allocated += row->allocated_variance;
-	work->variance.at_peak += w->own_peak ? row->at_peak_variance : row->at_tree_peak_variance;
+	work->variance.at_peak +=
+		w->heap->own_peak ? row->at_peak_variance : row->at_tree_peak_variance;
 	work->variance.live += row->live_variance;
 }
 

@@ -105,11 +105,6 @@ static void count_addresses(struct work *w)
 	}
 }
 
-static struct figure known(const char *absent, double value)
-{
-	return absent ? FIGURE_ABSENT(absent) : FIGURE(value);
-}
-
 static void fill(struct module_row *row, const struct work *w, const struct profile_module *module,
 		 const char *no_cpu, const char *no_heap)
 {
@@ -120,11 +115,11 @@ static void fill(struct module_row *row, const struct work *w, const struct prof
 		.name = module->name,
 		.path = module->path,
 		.build_id = module->build_id,
-		.self = known(no_cpu, use->self / all),
-		.total = known(no_cpu, use->total / all),
-		.samples = known(no_cpu, (double)use->samples),
-		.allocations = known(no_heap, (double)use->allocations),
-		.allocated_bytes = known(no_heap, (double)use->allocated_bytes),
+		.self = figure_or_absent(no_cpu, use->self / all),
+		.total = figure_or_absent(no_cpu, use->total / all),
+		.samples = figure_or_absent(no_cpu, (double)use->samples),
+		.allocations = figure_or_absent(no_heap, (double)use->allocations),
+		.allocated_bytes = figure_or_absent(no_heap, (double)use->allocated_bytes),
 		.addresses = use->addresses,
 		.unnamed = use->unnamed,
 		.names = profile_debug_name(module->debug),

@@ -33,6 +33,12 @@ struct figure {
 #define FIGURE(number) ((struct figure){ .value = (number) })
 #define FIGURE_ABSENT(reason) ((struct figure){ .absent = (reason) })
 
+/* absent: why there is no value; NULL: there is one. */
+static inline struct figure figure_or_absent(const char *absent, double value)
+{
+	return absent ? FIGURE_ABSENT(absent) : FIGURE(value);
+}
+
 static inline struct figure time_figure(int64_t time_us)
 {
 	return time_us == PROFILE_NO_TIME ? FIGURE_ABSENT("not known")

@@ -30,11 +30,6 @@ static const struct profile_heap_thread *find_heap(const struct profile *profile
 		       : NULL;
 }
 
-static struct figure heap_figure(const char *reason, uint64_t value)
-{
-	return reason ? FIGURE_ABSENT(reason) : FIGURE((double)value);
-}
-
 static void fill_heap(struct thread_row *row, const struct profile_heap_thread *heap,
 		      const char *reason)
 {
@@ -42,12 +37,12 @@ static void fill_heap(struct thread_row *row, const struct profile_heap_thread *
 
 	heap = heap ?: &nothing;
 	row->reason = reason;
-	row->allocations = heap_figure(reason, heap->allocations);
-	row->frees = heap_figure(reason, heap->frees);
-	row->reallocations = heap_figure(reason, heap->reallocations);
-	row->allocated_bytes = heap_figure(reason, heap->allocated_bytes);
-	row->freed_bytes = heap_figure(reason, heap->freed_bytes);
-	row->temporary = heap_figure(reason, heap->temporary);
+	row->allocations = figure_or_absent(reason, (double)heap->allocations);
+	row->frees = figure_or_absent(reason, (double)heap->frees);
+	row->reallocations = figure_or_absent(reason, (double)heap->reallocations);
+	row->allocated_bytes = figure_or_absent(reason, (double)heap->allocated_bytes);
+	row->freed_bytes = figure_or_absent(reason, (double)heap->freed_bytes);
+	row->temporary = figure_or_absent(reason, (double)heap->temporary);
 }
 
 /* --- rows --- */

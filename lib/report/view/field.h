@@ -103,12 +103,14 @@ extern const struct fields heap_fields;	    /* of struct heap */
 extern const struct fields process_fields;  /* of struct process_row */
 extern const struct fields thread_fields;   /* of struct thread_row */
 extern const struct fields module_fields;   /* of struct module_row */
+extern const struct fields caller_fields;   /* of struct caller_row */
 extern const struct fields slice_fields;    /* of struct time_slice */
 extern const struct fields quality_fields;  /* of struct quality_row */
 extern const struct fields analysis_fields; /* of struct analysis: everything */
 
 /* Of struct analysis, one key each: what the single views show. */
 extern const struct fields functions_view_fields;
+extern const struct fields callers_view_fields;
 extern const struct fields heap_view_fields;
 extern const struct fields leaks_view_fields;
 extern const struct fields threads_view_fields;

@@ -341,6 +341,22 @@ static const struct field module_list[] = {
 };
 const struct fields module_fields = LIST(module_list);
 
+static const struct field caller_list[] = {
+	FIELD(TEXT, PLAIN, "name", caller_row, name, TITLE("function")),
+	FIELD(TEXT, PLAIN, "module", caller_row, module),
+	FIELD(TEXT, PLAIN, "caller", caller_row, caller),
+	FIELD(TEXT, PLAIN, "caller_module", caller_row, caller_module),
+	FIELD(FIGURE, SHARE, "self", caller_row, self),
+	FIELD(FIGURE, SHARE, "total", caller_row, total),
+	FIELD(FIGURE, COUNT, "samples", caller_row, samples),
+	FIELD(FIGURE, COUNT, "allocations", caller_row, allocations, TITLE("allocs")),
+	FIELD(FIGURE, COUNT, "reallocations", caller_row, reallocations),
+	FIELD(FIGURE, BYTES, "allocated_bytes", caller_row, allocated_bytes, TITLE("allocated")),
+	FIELD(FIGURE, BYTES, "at_peak_bytes", caller_row, at_peak_bytes, TITLE("at peak")),
+	FIELD(FIGURE, COUNT, "calls", caller_row, calls, TEXT_ONLY),
+};
+const struct fields caller_fields = LIST(caller_list);
+
 static const struct field quality_list[] = {
 	FIELD(TEXT, PLAIN, "kind", quality_row, kind),
 	FIELD(U64, COUNT, "count", quality_row, count),
@@ -377,6 +393,11 @@ static const struct field leaks_view_list[] = {
 	FIELD(ROWS, PLAIN, "leaks", analysis, leaks, OF(site_fields)),
 };
 const struct fields leaks_view_fields = LIST(leaks_view_list);
+
+static const struct field callers_view_list[] = {
+	FIELD(ROWS, PLAIN, "callers", analysis, callers.rows, OF(caller_fields)),
+};
+const struct fields callers_view_fields = LIST(callers_view_list);
 
 static const struct field threads_view_list[] = {
 	FIELD(ROWS, PLAIN, "threads", analysis, threads.rows, OF(thread_fields)),

@@ -29,6 +29,7 @@ void section_threads(struct page *page, const struct analysis *analysis, size_t 
 /* And what would give the shown ones better names. */
 void section_modules(struct page *page, const struct analysis *analysis, size_t nr);
 
+void section_callers(struct page *page, const struct analysis *analysis, size_t nr);
 void section_functions(struct page *page, const struct cpu *cpu, size_t nr);
 /* Nothing for a single process. */
 void section_processes(struct page *page, const struct analysis *analysis);

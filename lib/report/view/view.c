@@ -164,6 +164,11 @@ static void print_functions(struct page *page, const struct analysis *a)
 	print_table(page, a, &a->cpu.functions, cpu_and_functions);
 }
 
+static void print_callers(struct page *page, const struct analysis *a)
+{
+	print_table(page, a, &a->callers.rows, section_callers);
+}
+
 static void print_threads(struct page *page, const struct analysis *a)
 {
 	print_table(page, a, &a->threads.rows, section_threads);
@@ -237,6 +242,10 @@ const struct view views[] = {
 	  &functions_view_fields,
 	  print_functions,
 	  { { ROWS(cpu.functions), &function_fields } } },
+	{ "callers",
+	  &callers_view_fields,
+	  print_callers,
+	  { { ROWS(callers.rows), &caller_fields } } },
 	{ "modules",
 	  &modules_view_fields,
 	  print_modules,
