@@ -214,11 +214,11 @@ static void tell_truncated(struct samples *samples, const char *module, const ch
 	free(detail);
 }
 
-static void push_truncated(struct samples *samples, enum unwind_end end, uint32_t event,
+static void push_truncated(struct samples *samples, enum unwind_end end, bool told,
 			   const struct module *module, const char *why)
 {
 	push(samples, PROFILE_ADDRESS_TRUNCATED, PROFILE_NONE, end);
-	if (event == 0)
+	if (told)
 		tell_truncated(samples, module ? module_name(module) : "[unknown]", why);
 }
 
@@ -280,13 +280,22 @@ static bool is_exec(const struct taken *taken, const struct stack *stack)
 	return taken->in_kernel && !stack->frames[0].module && stack->end == UNWIND_END_NO_STACK;
 }
 
+/* In cprof's own code; such a sample is in no other figure (profile_is_overhead()). */
+static bool is_overhead(const struct samples *samples, const struct stack *stack)
+{
+	const struct module *innermost = stack->frames[0].module;
+
+	return innermost && kind_of(samples, innermost) == PROFILE_MODULE_SELF;
+}
+
 static void push_walk(struct samples *samples, const struct taken *taken)
 {
 	const struct stack *stack = &samples->stack;
+	bool told = taken->row.event == 0 && !is_overhead(samples, stack);
 
 	if (is_exec(taken, stack))
 		return;
-	if (taken->row.event == 0) {
+	if (told) {
 		tell_stitched(samples, stack);
 		tell_frame_pointers(samples, stack);
 	}
@@ -300,8 +309,7 @@ static void push_walk(struct samples *samples, const struct taken *taken)
 	}
 	if (unwind_end_is_root(stack->end))
 		return;
-	push_truncated(samples, stack->end, taken->row.event, stack->end_module,
-		       why_ended(stack, taken));
+	push_truncated(samples, stack->end, told, stack->end_module, why_ended(stack, taken));
 }
 
 /* --- rows -------------------------------------------------------------------------------------*/
@@ -453,7 +461,7 @@ static bool push_stack(struct samples *samples, const struct samples_input *inpu
 
 	if (sample->is_32_bit) {
 		push_user(samples, process, registers.pc);
-		push_truncated(samples, UNWIND_END_UNSUPPORTED, taken->row.event, NULL,
+		push_truncated(samples, UNWIND_END_UNSUPPORTED, taken->row.event == 0, NULL,
 			       "stacks of 32-bit programs are not walked");
 		return true;
 	}

@@ -49,6 +49,7 @@ static const char *const quality_names[PROFILE_NR_QUALITY] = {
 	[PROFILE_OVERHEAD] = "overhead",
 	[PROFILE_UNREADABLE] = "unreadable",
 	[PROFILE_INTERRUPTED] = "interrupted",
+	[PROFILE_UNSAMPLED] = "unsampled",
 };
 
 enum profile_status profile_status_of(double coverage)

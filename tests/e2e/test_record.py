@@ -103,6 +103,21 @@ def test_threads_have_their_names_and_shares(record, programs):
     assert 0.4 <= weight["one"] / weight["two"] <= 0.6
 
 
+@pytest.mark.parametrize("thread_us, missing", [(100, True), (20000, False)])
+def test_threads_that_end_before_their_first_sample_are_told_of(record, programs, thread_us, missing):
+    """The kernel takes none of a thread before a whole period, here 1 ms."""
+    profile = record(programs / "relay", 1, 1000, thread_us, options=[*CPU_ONLY, "-e", "cpu-clock"])
+    report = profile.report()
+    rows = [row for row in report["quality"] if row["kind"] == "unsampled"]
+    assert bool(rows) == missing
+    if missing:
+        period_s = 1 / report["cpu"]["frequency_hz"]
+        (counted_s,) = profile.sql("SELECT value / 1e9 FROM event WHERE id = 0")[0]
+        assert rows[0]["count"] == pytest.approx(counted_s / period_s - report["cpu"]["samples"], abs=1)
+        assert "a higher frequency (-F) sees more" in rows[0]["detail"]
+        assert "samples missing" in profile.text("summary")
+
+
 MANY_THREADS = """
 import sys, threading
 print("ready", flush=True)
@@ -214,6 +229,30 @@ def test_a_stack_deeper_than_the_copy_is_followed_in_the_programs_memory(record,
     functions = functions_of(report)
     assert functions["main"]["total"] > 0.9 and functions["down"]["total"] > 0.9
     assert sum(quality_of(report, "stitched").values()) > 0.8 * samples
+
+
+WITHOUT_CFI = """
+#include <stdlib.h>
+int main(void)
+{
+	for (int i = 0; i < 400000; i++)
+		free(malloc(100));
+	return 0;
+}
+"""
+
+
+def test_stacks_of_samples_in_cprof_itself_are_not_among_those_that_ended_early(record, runner, need):
+    """Such samples are in no other figure, so the ledger may hold no more stacks than the report has samples."""
+    need.tool("gcc")
+    (runner.folder / "bare.c").write_text(WITHOUT_CFI)
+    runner.run("gcc", "-O2", "-fno-builtin", "-fno-asynchronous-unwind-tables", "-o", "bare", "bare.c")
+    profile = record(runner.folder / "bare")
+    report = profile.report()
+    own = [row["count"] for row in report["quality"] if "in cprof itself" in row["detail"]]
+    ended = [row["count"] for row in report["quality"]
+             if row["kind"] == "truncated" and not row["detail"].endswith("(heap)")]
+    assert sum(own) > 0 and sum(ended) <= report["cpu"]["samples"]
 
 
 def test_a_recursion_deeper_than_any_copy_keeps_its_root_and_its_leaf(record, programs):

@@ -133,9 +133,9 @@ Test(report_text, the_summary_shows_both_sides_on_a_page)
 		"      0 B    8.9 GiB  18,191,000  61.0 %  append < parse < main\n"
 		"\n"
 		"cprof itself: 3.9 % of CPU (not in shares)\n"
-		"not in the clean: 14 stacks ended early (0.2 %): libhash.so.1: no CFI\n"
-		"                  1,974 samples (24.4 %) in functions without a name, most in\n"
-		"                  libhash.so.1\n";
+		"caveats: 14 stacks ended early (0.2 %): libhash.so.1: no CFI\n"
+		"         1,974 samples (24.4 %) in functions without a name, most in\n"
+		"         libhash.so.1\n";
 
 	summary_shows(busy_program(), expected);
 }
@@ -155,9 +155,8 @@ Test(report_text, without_a_pmu_it_says_what_was_sampled_and_why_there_is_no_ipc
 		"\n"
 		"HEAP  not tracked · ./app is statically linked\n"
 		"\n"
-		"not in the clean: 2 lost (0.4 %): samples dropped by the kernel: the ring was\n"
-		"                  full\n"
-		"                  untracked: ./app is statically linked\n";
+		"caveats: 2 lost (0.4 %): samples dropped by the kernel: the ring was full\n"
+		"         untracked: ./app is statically linked\n";
 	struct toy *toy = toy_new();
 	struct profile_event *event = toy_event(toy, "cpu-clock", "ns");
 
@@ -193,9 +192,9 @@ Test(report_text, heap_shows_whole_stacks)
 		"and 2 more: --limit all\n"
 		"\n"
 		"cprof itself: 3.9 % of CPU (not in shares)\n"
-		"not in the clean: 14 stacks ended early (0.2 %): libhash.so.1: no CFI\n"
-		"                  1,974 samples (24.4 %) in functions without a name, most in\n"
-		"                  libhash.so.1\n";
+		"caveats: 14 stacks ended early (0.2 %): libhash.so.1: no CFI\n"
+		"         1,974 samples (24.4 %) in functions without a name, most in\n"
+		"         libhash.so.1\n";
 
 	shows(busy_program(),
 	      &(struct report_options){ .view = "heap", .sort = "allocations", .limit = 1 },
@@ -355,9 +354,9 @@ Test(report_text, the_brief_summary_is_short_and_has_both_sides)
 		"201.0 MiB  201.0 MiB  12,801   0 %  Cache::insert < load_table < main\n"
 		"  1.2 MiB    1.2 MiB     312   0 %  worker\n"
 		"cprof itself: 3.9 % of CPU (not in shares)\n"
-		"not in the clean: 14 stacks ended early (0.2 %): libhash.so.1: no CFI\n"
-		"                  1,974 samples (24.4 %) in functions without a name, most in\n"
-		"                  libhash.so.1\n"
+		"caveats: 14 stacks ended early (0.2 %): libhash.so.1: no CFI\n"
+		"         1,974 samples (24.4 %) in functions without a name, most in\n"
+		"         libhash.so.1\n"
 		"more: cprof report 'a b.data'\n";
 	struct toy *toy = busy_program();
 	struct report *report = report_new(toy_profile(toy));

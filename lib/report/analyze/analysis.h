@@ -47,6 +47,7 @@ struct quality_row {
 	uint64_t count;
 	const char *detail;
 	struct figure share; /* of the samples, where count is some of them */
+	bool is_no_count;    /* count says nothing that the detail does not */
 };
 
 /* What a reader has to know of the ledger: all rows of a kind in one. */

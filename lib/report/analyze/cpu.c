@@ -437,10 +437,13 @@ static void measure(struct work *w)
 {
 	struct cpu *cpu = w->cpu;
 	double everything = w->all[LEADING].weight + w->overhead.weight;
+	double squares = w->all[LEADING].squares + w->overhead.squares;
 
 	cpu->samples = w->all[LEADING].samples;
 	cpu->overhead_samples = w->overhead.samples;
 	cpu->overhead_share = everything > 0 ? w->overhead.weight / everything : 0;
+	cpu->overhead_error =
+		stats_share_error(w->overhead.weight, w->overhead.squares, everything, squares);
 	find_rates(w);
 	find_seconds(w);
 	if (w->all[LEADING].weight > 0)

@@ -71,6 +71,7 @@ struct cpu {
 
 	uint64_t overhead_samples;
 	double overhead_share; /* of all samples, cprof's among them */
+	double overhead_error; /* half width of the 95 % interval of it */
 	uint64_t unnamed_samples;
 	double unnamed_share;
 

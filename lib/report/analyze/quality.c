@@ -7,9 +7,11 @@
 #include "base/alloc.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "report/analyze/unsampled.h"
 
-#define MOST_DERIVED 8
-#define MATERIAL_STALL 0.01 /* of the time of the run */
+#define MOST_DERIVED 9
+#define MATERIAL_STALL 0.01   /* of the time of the run */
+#define MATERIAL_UNNAMED 0.01 /* of the samples */
 
 static struct figure share_of(const struct cpu *cpu, enum profile_quality_kind kind, uint64_t count,
 			      const char *detail)
@@ -21,6 +23,9 @@ static struct figure share_of(const struct cpu *cpu, enum profile_quality_kind k
 		/* Lost records and heap events are no part of the samples. */
 		if (detail && !strcmp(detail, PROFILE_LOST_SAMPLES) && count == cpu->lost)
 			whole = cpu->samples + cpu->lost;
+		break;
+	case PROFILE_UNSAMPLED:
+		whole = cpu->samples + cpu->overhead_samples + count;
 		break;
 	case PROFILE_TRUNCATED:
 	case PROFILE_STITCHED:
@@ -36,8 +41,14 @@ static struct figure share_of(const struct cpu *cpu, enum profile_quality_kind k
 	return FIGURE((double)count / (double)whole);
 }
 
-static void add(struct analysis *a, enum profile_quality_kind kind, uint64_t count,
-		const char *detail)
+/* "1" of what happens to a recording once. */
+static bool is_no_count(enum profile_quality_kind kind, uint64_t count)
+{
+	return count == 1 && (kind == PROFILE_SUBSTITUTED || kind == PROFILE_INTERRUPTED);
+}
+
+static struct quality_row *add(struct analysis *a, enum profile_quality_kind kind, uint64_t count,
+			       const char *detail)
 {
 	struct quality_row *row = &a->quality_storage[a->quality.nr];
 
@@ -46,8 +57,10 @@ static void add(struct analysis *a, enum profile_quality_kind kind, uint64_t cou
 		.count = count,
 		.detail = detail,
 		.share = share_of(&a->cpu, kind, count, detail),
+		.is_no_count = is_no_count(kind, count),
 	};
 	vec_push(&a->quality, row);
+	return row;
 }
 
 /* As add(), unless there are no such cases or the recorder wrote of them. */
@@ -110,7 +123,7 @@ static void add_overhead(struct analysis *a)
 	add_own(a, PROFILE_OVERHEAD, a->cpu.overhead_samples,
 		"samples in cprof itself, in no other figure");
 	if (a->heap.stall_s > 0)
-		add(a, PROFILE_OVERHEAD, 1, stall_text(a));
+		add(a, PROFILE_OVERHEAD, 1, stall_text(a))->is_no_count = true;
 }
 
 static void add_bounded(struct analysis *a, const struct profile *profile)
@@ -178,11 +191,12 @@ static void add_unfitting(struct analysis *a, const struct profile *profile,
 	    anonymous / UNFITTING_TIMES < blocks)
 		return;
 	add(a, PROFILE_UNTRACKED, 1,
-	    keep(a, xasprintf("%s: has had %s of memory of its own, but no more than %s in blocks "
-			      "of malloc: it maps memory itself, or has an allocator of its own "
-			      "(python: PYTHONMALLOC=malloc)",
-			      process->nr_arguments ? process->arguments[0] : "a program",
-			      units_size(anonymous).text, units_size(blocks).text)));
+	    keep(a,
+		 xasprintf("%s: the blocks of malloc are tracked, but were no more than %s of the "
+			   "%s of memory that it has had of its own: it maps memory itself, or "
+			   "has an allocator of its own (python: PYTHONMALLOC=malloc)",
+			   process->nr_arguments ? process->arguments[0] : "a program",
+			   units_size(blocks).text, units_size(anonymous).text)));
 }
 
 static void add_all_unfitting(struct analysis *a, const struct profile *profile)
@@ -198,6 +212,41 @@ static void add_substituted(struct analysis *a, const struct profile *profile)
 		add(a, PROFILE_SUBSTITUTED, 1, a->cpu.reason);
 }
 
+static struct units_text period_text(const struct profile_event *event, double period)
+{
+	if (event->unit && !strcmp(event->unit, "ns"))
+		return units_time((int64_t)period);
+	return units_short(period);
+}
+
+static char *silent_text(const struct unsampled *unsampled)
+{
+	struct units_text threads = units_count(unsampled->nr_threads);
+
+	if (!unsampled->nr_silent)
+		return xasprintf("and %s were started", threads.text);
+	return xasprintf("which %s of %s did not reach", units_count(unsampled->nr_silent).text,
+			 threads.text);
+}
+
+static void add_unsampled(struct analysis *a, const struct profile *profile)
+{
+	const struct profile_event *event = profile->events;
+	struct unsampled unsampled;
+	char *silent;
+
+	unsampled_find(&unsampled, profile);
+	if (!unsampled_is_material(&unsampled))
+		return;
+	silent = silent_text(&unsampled);
+	add(a, PROFILE_UNSAMPLED, (uint64_t)(unsampled.samples + 0.5),
+	    keep(a, xasprintf("the kernel gives each thread its first one after a whole period "
+			      "(%s), %s; %s sees more",
+			      period_text(event, unsampled.period).text, silent,
+			      event->period ? "a shorter one (-c)" : "a higher frequency (-F)")));
+	free(silent);
+}
+
 static void add_unfinished(struct analysis *a, const struct profile *profile)
 {
 	if (!profile->run.complete && !has_kind(profile, PROFILE_INTERRUPTED))
@@ -209,8 +258,9 @@ static void add_unfinished(struct analysis *a, const struct profile *profile)
 
 /* In the order of how much they spoil.  Missing lines are no news; the rest is said elsewhere. */
 static const enum profile_quality_kind noted[] = {
-	PROFILE_INTERRUPTED, PROFILE_LOST,	 PROFILE_BOUNDED,   PROFILE_UNTRACKED,
-	PROFILE_TRUNCATED,   PROFILE_UNREADABLE, PROFILE_THROTTLED, PROFILE_SUBSTITUTED,
+	PROFILE_INTERRUPTED, PROFILE_LOST,	PROFILE_UNSAMPLED,
+	PROFILE_BOUNDED,     PROFILE_UNTRACKED, PROFILE_TRUNCATED,
+	PROFILE_UNREADABLE,  PROFILE_THROTTLED, PROFILE_SUBSTITUTED,
 };
 
 /* Why another event was sampled is said with the CPU's figures. */
@@ -263,7 +313,7 @@ static void note_unnamed(struct analysis *a)
 		if (f->unnamed && (!most || f->self > most->self))
 			most = f;
 	}
-	if (!most || !a->cpu.unnamed_samples)
+	if (!most || a->cpu.unnamed_share < MATERIAL_UNNAMED)
 		return;
 	put_note(a, (struct quality_note){
 			    .kind = profile_quality_name(PROFILE_NO_SYMBOL),
@@ -307,6 +357,7 @@ void quality_list(struct analysis *a, const struct profile *profile)
 	add_untracked(a, profile);
 	add_all_unfitting(a, profile);
 	add_substituted(a, profile);
+	add_unsampled(a, profile);
 	add_unfinished(a, profile);
 	list_notes(a);
 }

@@ -26,6 +26,8 @@ static char *sentence(const struct quality_note *note)
 
 	if (is_kind(note->kind, PROFILE_LOST))
 		return xasprintf("%s lost%s: %s%s", count.text, share, detail, others);
+	if (is_kind(note->kind, PROFILE_UNSAMPLED))
+		return xasprintf("%s sample%s missing%s: %s", count.text, s, share, detail);
 	if (is_kind(note->kind, PROFILE_TRUNCATED))
 		return xasprintf("%s stack%s ended early%s: %s%s", count.text, s, share, detail,
 				 others);
@@ -48,10 +50,11 @@ static const char *meaning(enum profile_quality_kind kind)
 		[PROFILE_UNTRACKED] = "processes whose heap was not seen",
 		[PROFILE_THROTTLED] = "the kernel sampled less often for a while",
 		[PROFILE_SUBSTITUTED] = "another event was sampled than asked for",
-		[PROFILE_BOUNDED] = "heap figures are bounds, not exact",
+		[PROFILE_BOUNDED] = "figures that are bounds, or less exact than usual",
 		[PROFILE_OVERHEAD] = "what cprof itself cost",
 		[PROFILE_UNREADABLE] = "files or memory that could not be read",
 		[PROFILE_INTERRUPTED] = "the recording did not end as it should",
+		[PROFILE_UNSAMPLED] = "samples that were never due: threads are too short for them",
 	};
 
 	return meanings[kind];
@@ -62,7 +65,8 @@ static void print_entry(struct page *page, const struct quality_row *row)
 	page_begin(page);
 	page->indent = 4;
 	page_tinted(page, TINT_NONE, "  ");
-	page_phrase(page, "%s", units_count(row->count).text);
+	if (!row->is_no_count)
+		page_phrase(page, "%s", units_count(row->count).text);
 	if (!row->share.absent)
 		page_phrase(page, "%s", units_percent(row->share.value).text);
 	if (row->detail)
@@ -98,15 +102,28 @@ void section_ledger(struct page *page, const struct analysis *a)
 
 static void say(struct page *page, const struct quality_note *note, bool first)
 {
-	static const char label[] = "not in the clean: ";
+	static const char label[] = "caveats: ";
 	char *text = sentence(note);
 
 	page_begin(page);
 	page->indent = sizeof(label) - 1;
-	page_tinted(page, TINT_NONE, first ? label : "                  ");
+	page_tinted(page, TINT_NONE, first ? label : "         ");
 	page_words(page, text);
 	page_end(page);
 	free(text);
+}
+
+#define MATERIAL_ERROR 0.01
+
+/* "4.1 % of CPU (not in shares)"; of few samples "66.7 ± 38.2 % of CPU (not in shares)". */
+static void say_overhead_inside(struct page *page, const struct cpu *cpu)
+{
+	if (cpu->overhead_error < MATERIAL_ERROR)
+		page_phrase(page, "%s of CPU (not in shares)",
+			    units_percent(cpu->overhead_share).text);
+	else
+		page_phrase(page, "%.1f \xc2\xb1 %.1f %% of CPU (not in shares)",
+			    cpu->overhead_share * 100, cpu->overhead_error * 100);
 }
 
 static void say_overhead(struct page *page, const struct analysis *a)
@@ -118,8 +135,7 @@ static void say_overhead(struct page *page, const struct analysis *a)
 	page_begin(page);
 	page_tinted(page, TINT_NONE, "cprof itself: ");
 	if (inside)
-		page_phrase(page, "%s of CPU (not in shares)",
-			    units_percent(a->cpu.overhead_share).text);
+		say_overhead_inside(page, &a->cpu);
 	if (beside)
 		page_phrase(page, "%s of CPU beside the program",
 			    units_seconds(a->recorder_s.value).text);

@@ -34,10 +34,10 @@ void section_functions(struct page *page, const struct cpu *cpu, size_t nr);
 /* Nothing for a single process. */
 void section_processes(struct page *page, const struct analysis *analysis);
 
-/* What cprof cost, and what is not in the clean. */
+/* What cprof cost, and the caveats. */
 void section_quality(struct page *page, const struct analysis *analysis);
 
-/* Everything that is not in the clean, and what it means. */
+/* All caveats, and what they mean. */
 void section_ledger(struct page *page, const struct analysis *analysis);
 
 /* "and 312 more: --limit all"; nothing if all were shown. */
