@@ -96,11 +96,13 @@ def test_a_fixed_period_counts_every_event(record, programs):
     assert 3000 <= samples <= 3300 and weight == samples
 
 
-def test_threads_have_their_names_and_shares(record, programs):
+def test_threads_have_their_names_shares_and_starts(record, programs):
     profile = record(programs / "threads", 300, options=CPU_ONLY)
     weight = dict(profile.sql("""SELECT name, sum(weight) FROM v_total
                                  JOIN thread ON thread.id = v_total.thread GROUP BY name"""))
     assert 0.4 <= weight["one"] / weight["two"] <= 0.6
+    starts = {row["comm"]: row["start_function"] for row in profile.report("threads")["threads"]}
+    assert (starts["one"], starts["two"]) == ("one", "two")
 
 
 @pytest.mark.parametrize("thread_us, missing", [(100, True), (20000, False)])
@@ -541,6 +543,7 @@ def test_a_recording_that_is_killed_at_once_says_what_it_was(runner, cprof):
     report = json.loads(runner.cprof_run("report", "--json").stdout)
     assert report["command"] == report["processes"][0]["command"] == ["sh", "-c", script]
     assert report["complete"] is False and report["cpu"]["event"] is not None
+    assert "0 threads" not in runner.cprof_run("report").stdout
 
 
 def test_a_killed_cprof_leaves_the_program_alone(runner, cprof, programs):

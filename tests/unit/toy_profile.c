@@ -63,6 +63,11 @@ struct profile_run *toy_run(struct toy *toy)
 	return &toy->profile.run;
 }
 
+struct profile_process *toy_first_process(struct toy *toy)
+{
+	return &toy->processes.at[0];
+}
+
 struct profile_process *toy_process(struct toy *toy, const char *command, int pid, uint32_t parent)
 {
 	struct profile_process *process = vec_add(&toy->processes);

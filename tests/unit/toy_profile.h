@@ -25,6 +25,8 @@ void toy_free(struct toy *toy);
 
 /* For what has no function here. */
 struct profile_run *toy_run(struct toy *toy);
+/* The one that is there; valid until another one is added. */
+struct profile_process *toy_first_process(struct toy *toy);
 struct profile_process *toy_process(struct toy *toy, const char *command, int pid, uint32_t parent);
 uint32_t toy_thread(struct toy *toy, uint32_t process, int tid, const char *name);
 struct profile_event *toy_event(struct toy *toy, const char *name, const char *unit);

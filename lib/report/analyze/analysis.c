@@ -48,6 +48,23 @@ static void count_pids(struct analysis *a, const struct profile *profile,
 	map_release(&pids);
 }
 
+/* The first thread of a process stays the same when it executes another program. */
+static void count_threads(struct analysis *a)
+{
+	struct map first = { 0 };
+
+	for (size_t i = 0; i < a->threads.rows.nr; i++) {
+		const struct thread_row *row = a->threads.rows.at[i];
+
+		if (row->tid == row->pid)
+			map_set(&first, (uint64_t)row->pid, 1);
+		else
+			a->nr_threads++;
+	}
+	a->nr_threads += first.nr;
+	map_release(&first);
+}
+
 static struct figure parent_pid(const struct profile *profile,
 				const struct profile_process *process)
 {
@@ -245,7 +262,8 @@ void analysis_init(struct analysis *a, const struct profile *profile,
 	list_busy_sites(a);
 	list_processes(a, profile, selection, options);
 	list_busy_processes(a);
-	threads_analyze(&a->threads, profile, selection, &a->cpu);
+	threads_analyze(&a->threads, profile, &a->places, selection, &a->cpu);
+	count_threads(a);
 	module_table_analyze(&a->modules, &a->chains, selection, &a->cpu, &a->heap);
 	if (options->callers)
 		callers_analyze(&a->callers, &a->chains, selection, &a->cpu, &a->heap);

@@ -64,7 +64,7 @@ struct analysis {
 	struct texts command;
 	struct figure exit_status, signal, wall_s;
 	bool complete;
-	size_t nr_pids;
+	size_t nr_pids, nr_threads;
 	struct figure recorder_s; /* CPU time that cprof used beside the program */
 
 	struct cpu cpu;

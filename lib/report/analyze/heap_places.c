@@ -152,6 +152,58 @@ static size_t without_start(const struct heap_places *places)
 	return nr;
 }
 
+static bool is_thread_start_module(const char *module)
+{
+	static const char *const starts[] = { "libstdc++.so", "libc++.so", NULL };
+
+	return module && starts_with_one_of(module, starts);
+}
+
+/* What std::thread of C++ or Rust puts between the C library and the function of a thread. */
+static bool is_thread_start(const struct heap_places *places, const struct function *function)
+{
+	static const char *const starts[] = { "std::",
+					      "void std::",
+					      "core::",
+					      "<core::",
+					      "alloc::",
+					      "<alloc::",
+					      "execute_native_thread_routine",
+					      NULL };
+
+	return starts_with_one_of(function->name, starts) ||
+	       is_thread_start_module(chains_module_name(places->chains, function->module));
+}
+
+static bool is_program_module(const struct profile_module *module)
+{
+	static const char *const loaders[] = { "ld-", "ld.so", "ld64.so", NULL };
+
+	return module->kind != PROFILE_MODULE_KERNEL && module->kind != PROFILE_MODULE_SELF &&
+	       !(module->name && starts_with_one_of(module->name, loaders));
+}
+
+/* What the kernel, the loader and cprof do is not what a thread was started for. */
+static bool in_program(const struct heap_places *places, const struct function *function)
+{
+	return function->kind != FUNCTION_MISSING &&
+	       (function->module == PROFILE_NONE ||
+		is_program_module(&places->chains->profile->modules[function->module]));
+}
+
+uint32_t heap_places_start(struct heap_places *places, uint32_t stack)
+{
+	size_t i;
+
+	collect(places, stack);
+	for (i = without_start(places); i > 1; i--)
+		if (!is_thread_start(places, function_of(places, i - 1)))
+			break;
+	if (is_start_code(places, i - 1) || !in_program(places, function_of(places, i - 1)))
+		return PROFILE_NONE;
+	return places->frames.at[i - 1]->function;
+}
+
 static uint32_t place_of(struct heap_places *places, const struct frame *frame)
 {
 	const struct function *function = &places->chains->functions[frame->function];

@@ -45,6 +45,11 @@ void heap_places_release(struct heap_places *places);
 /* Equal lists are equal places.  Valid until the next call. */
 const uint32_t *heap_places_of_stack(struct heap_places *places, uint32_t stack,
 				     enum profile_allocator allocator, size_t *nr);
+/*
+ * The function that a stack starts at, PROFILE_NONE where that is not on it.  Of a thread, it is
+ * below what the libraries of C++ and Rust start it with.
+ */
+uint32_t heap_places_start(struct heap_places *places, uint32_t stack);
 const struct heap_place *heap_places_get(const struct heap_places *places, uint32_t id);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "report/analyze/heap.h"
+#include "report/analyze/thread_starts.h"
 
 /* --- heap --- */
 
@@ -88,15 +89,17 @@ static int by_use(const void *a, const void *b)
 }
 
 /* cpu: NULL where the CPU side did not see the thread. */
-static void add(struct threads *threads, const struct profile *profile,
-		const struct selection *selection, const struct profile_thread *thread,
-		const struct cpu_use *cpu, const char *why_no_cpu)
+static struct thread_row *add(struct threads *threads, const struct profile *profile,
+			      const struct selection *selection,
+			      const struct profile_thread *thread, const struct cpu_use *cpu,
+			      const char *why_no_cpu)
 {
 	struct thread_row *row = &threads->storage[threads->rows.nr];
 
 	vec_push(&threads->rows, row);
 	fill(row, profile, selection, thread);
 	fill_cpu(row, cpu, why_no_cpu);
+	return row;
 }
 
 static void add_heap_thread(struct threads *threads, const struct profile *profile,
@@ -113,21 +116,25 @@ static void add_heap_thread(struct threads *threads, const struct profile *profi
 }
 
 void threads_analyze(struct threads *threads, const struct profile *profile,
-		     const struct selection *selection, const struct cpu *cpu)
+		     struct heap_places *places, const struct selection *selection,
+		     const struct cpu *cpu)
 {
+	const char **starts = thread_starts(profile, places, selection);
 	size_t most = profile->nr_threads + profile->nr_heap_threads;
 
 	*threads = (struct threads){ .storage = xcalloc(most + 1, sizeof(threads->storage[0])) };
 	for (size_t i = 0; i < profile->nr_threads; i++)
 		if (selection->threads[i])
 			add(threads, profile, selection, &profile->threads[i], &cpu->threads[i],
-			    cpu->reason);
+			    cpu->reason)
+				->start_function = starts[i];
 	for (size_t i = 0; i < profile->nr_heap_threads; i++)
 		if (selection->heap_threads[i])
 			add_heap_thread(threads, profile, selection, &profile->heap_threads[i],
 					cpu);
 	if (threads->rows.nr)
 		qsort(threads->rows.at, threads->rows.nr, sizeof(threads->rows.at[0]), by_use);
+	free(starts);
 }
 
 void threads_release(struct threads *threads)

@@ -9,6 +9,7 @@
 #define REPORT_ANALYZE_THREADS_H
 
 #include "report/analyze/cpu.h"
+#include "report/analyze/heap_places.h"
 #include "report/analyze/rows.h"
 #include "report/load/select.h"
 
@@ -16,6 +17,7 @@ struct thread_row {
 	int pid, image, tid;
 	const char *name;
 	struct texts command;
+	const char *start_function; /* see thread_starts.h */
 	struct figure start_s, end_s;
 	struct figure samples, share;
 	/* What it allocated, whoever freed it; what it freed, whoever had allocated it. */
@@ -31,7 +33,8 @@ struct threads {
 };
 
 void threads_analyze(struct threads *threads, const struct profile *profile,
-		     const struct selection *selection, const struct cpu *cpu);
+		     struct heap_places *places, const struct selection *selection,
+		     const struct cpu *cpu);
 void threads_release(struct threads *threads);
 
 #endif

@@ -310,6 +310,7 @@ static const struct field thread_list[] = {
 	FIELD(INT, PLAIN, "tid", thread_row, tid),
 	FIELD(TEXT, PLAIN, "comm", thread_row, name),
 	FIELD(TEXTS, PLAIN, "command", thread_row, command),
+	FIELD(TEXT, PLAIN, "start_function", thread_row, start_function, TITLE("began in")),
 	FIELD(FIGURE, COUNT, "samples", thread_row, samples),
 	FIELD(FIGURE, SHARE, "share", thread_row, share, TITLE("CPU")),
 	FIELD(FIGURE, SECONDS, "start_s", thread_row, start_s, TITLE("start")),

@@ -45,8 +45,10 @@ static void say_how(struct page *page, const struct analysis *a)
 		page_phrase(page, "%s", units_seconds(a->wall_s.value).text);
 	if (a->nr_pids > 1)
 		page_phrase(page, "%s processes", units_count(a->nr_pids).text);
-	page_phrase(page, "%s thread%s", units_count(a->threads.rows.nr).text,
-		    a->threads.rows.nr == 1 ? "" : "s");
+	/* None is known yet where a recording has just begun. */
+	if (a->nr_threads)
+		page_phrase(page, "%s thread%s", units_count(a->nr_threads).text,
+			    a->nr_threads == 1 ? "" : "s");
 	say_sampling(page, &a->cpu);
 }
 
