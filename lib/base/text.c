@@ -11,7 +11,6 @@
 #include "base/utf8.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"
-#define ELLIPSIS "\xe2\x80\xa6"
 
 static uint32_t code_point(const unsigned char *at, size_t length)
 {

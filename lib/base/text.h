@@ -14,6 +14,9 @@
 
 #include <stddef.h>
 
+/* U+2026: something is left out. */
+#define ELLIPSIS "\xe2\x80\xa6"
+
 /* Text as UTF-8, each byte sequence that is none replaced by U+FFFD. */
 char *text_utf8(const char *text);
 

@@ -140,6 +140,18 @@ def test_estimates_are_said_to_be_estimates(heap_in, programs):
     assert "estimated from a sample" in profile.stderr
 
 
+def test_a_sample_without_a_block_says_nothing_of_the_heap(heap_in, programs):
+    """Four blocks of a few bytes each are in no sample of one block each GiB, and none of them is freed."""
+    text = heap_in("sample=1G", programs / "heap_chain", "keep=10", "keep=20", "keep=30", "keep=40").text("heap")
+    assert "no block was in the sample" in text and "4 allocations, 100 B" in text
+    assert "freed" not in text and "0 B ±" not in text
+
+
+def test_a_sample_of_which_nothing_is_left_says_so(heap_in, programs):
+    text = heap_in("sample=64K", programs / "heap_chain", "pass=2000000", "keep=1").text("heap")
+    assert "all of the sample freed" in text and "peak about 1.9 MiB" in text
+
+
 def test_a_sample_of_huge_blocks_is_exact(heap_in, programs):
     """Each is hit for certain."""
     heap = heap_in("sample=1K", programs / "heap_chain", "keep=1000000", "pass=2000000").report()["heap"]

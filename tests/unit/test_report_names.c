@@ -61,10 +61,25 @@ Test(report_names, a_stack_shows_its_innermost_frames_and_its_root)
 	     "Vector<Key>::grow < Table::insert < parse < load_table < main");
 	same(stack_fit(&stack, 60), "Vector<Key>::grow < Table::insert < parse < … < main");
 	same(stack_fit(&stack, 44), "Vector<Key>::grow < Table::insert < … < main");
-	same(stack_fit(&stack, 43), "Vector<…::grow < Table::insert < … < main");
-	same(stack_fit(&stack, 26), "Vector<…::grow < … < main");
+	same(stack_fit(&stack, 43), "Vector<Key>::grow < Table::insert < …");
+	same(stack_fit(&stack, 36), "Vector<…::grow < Table::insert < …");
+	same(stack_fit(&stack, 33), "Vector<Key>::grow < … < main");
 	same(stack_fit(&stack, 22), "Vector<Key>::grow < …");
 	same(stack_fit(&stack, 12), "Vector…:grow");
+}
+
+/* Where all stacks begin alike, that says nothing. */
+Test(report_names, a_stack_shows_a_second_frame_rather_than_its_root)
+{
+	static const char *const names[] = { "Py_BytesMain",	       "_PyEval_EvalFrameDefault",
+					     "encoder_listencode_obj", "float_repr",
+					     "PyUnicode_New",	       "malloc" };
+	struct texts stack = { names, 6 };
+
+	same(stack_fit(&stack, 45), "PyUnicode_New < float_repr < … < Py_BytesMain");
+	same(stack_fit(&stack, 44), "PyUnicode_New < float_repr < …");
+	same(stack_fit(&stack, 29), "PyUnicode_New < …");
+	same(stack_fit(&stack, 30), "PyUnicode_New < float_repr < …");
 }
 
 Test(report_names, a_stack_begins_at_who_wanted_the_memory)
@@ -91,6 +106,21 @@ Test(report_names, a_stack_begins_at_who_wanted_the_memory)
 	same(stack_fit(&wrapper, 80), "new_node < main");
 	same(stack_fit(&threaded, 80), "work");
 	same(stack_fit(&library, 80), "operator new < std::locale::classic");
+}
+
+Test(report_names, a_recursion_takes_no_room_of_its_callers)
+{
+	static const char *const deep[] = {
+		"main", "walk", "f", "f", "f", "f", "f", "g", "malloc"
+	};
+	static const char *const twice[] = { "main", "f", "f", "malloc" };
+	static const char *const outermost[] = { "f", "f", "f", "malloc" };
+	struct texts stack = { deep, 9 }, pair = { twice, 4 }, root = { outermost, 4 };
+
+	same(stack_fit(&stack, 80), "g < f < … < walk < main");
+	same(stack_fit(&stack, 18), "g < f < … < main");
+	same(stack_fit(&pair, 80), "f < f < main");
+	same(stack_fit(&root, 80), "f < f < f");
 }
 
 Test(report_names, a_stack_of_one_frame_is_that_frame)

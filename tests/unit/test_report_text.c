@@ -126,7 +126,7 @@ Test(report_text, the_summary_shows_both_sides_on_a_page)
 		"\n"
 		"HEAP  peak 412.3 MiB at 3.02 s (48,112 blocks)\n"
 		"      18,204,113 allocations, 9.1 GiB · 1.2 MiB in 312 blocks not freed\n"
-		"      churn 100 %, most freed within 1 ms · temporary 61.0 %\n"
+		"      100 % of the bytes freed, most within 1 ms · temporary 61.0 %\n"
 		"  at peak  allocated       calls    temp  stack\n"
 		"201.0 MiB  201.0 MiB      12,801     0 %  Cache::insert < load_table < main\n"
 		"  1.2 MiB    1.2 MiB         312     0 %  worker\n"
@@ -181,10 +181,10 @@ Test(report_text, heap_shows_whole_stacks)
 		"\n"
 		"HEAP  peak 412.3 MiB at 3.02 s (48,112 blocks)\n"
 		"      18,204,113 allocations, 9.1 GiB · 1.2 MiB in 312 blocks not freed\n"
-		"      churn 100 %, most freed within 1 ms · temporary 61.0 %\n"
+		"      100 % of the bytes freed, most within 1 ms · temporary 61.0 %\n"
 		"\n"
 		"0 B at peak in 0 blocks · realloc: 18,191,000 allocations · 8.9 GiB\n"
-		"    temporary 61.0 % · lived 1.00 us\n"
+		"    temporary 61.0 % · lived 1.00 us on average\n"
 		"    append (inlined)  p.h:3\n"
 		"    parse  p.c:7\n"
 		"    main  m.c:10\n"
@@ -261,7 +261,7 @@ Test(report_text, what_only_reallocates_has_its_calls_counted)
 }
 
 /* A look at a heap of which 3 MiB are live, and what it has in the page. */
-static void memory_shows(uint64_t anonymous_bytes, const char *expected)
+static void memory_shows(uint64_t anonymous_bytes, uint64_t peak_rss_bytes, const char *expected)
 {
 	struct toy *toy = toy_new();
 	struct profile_heap *heap = toy_heap(toy, PROFILE_NONE);
@@ -276,7 +276,7 @@ static void memory_shows(uint64_t anonymous_bytes, const char *expected)
 	toy_memory(toy, (struct profile_memory){ .time_us = 2000,
 						 .anonymous_bytes = anonymous_bytes,
 						 .file_bytes = 1 << 20,
-						 .peak_rss_bytes = 9 << 20 });
+						 .peak_rss_bytes = peak_rss_bytes });
 	text = printed(toy, &(struct report_options){ 0 });
 	cr_expect(ne(ptr, strstr(text, expected), NULL), "%s", text);
 	free(text);
@@ -286,18 +286,24 @@ static void memory_shows(uint64_t anonymous_bytes, const char *expected)
 Test(report_text, what_is_resident_beside_the_heap_is_said)
 {
 	memory_shows(
-		5 << 20,
+		5 << 20, 9 << 20,
 		"RSS   most 9.0 MiB · 6.0 MiB at 2.00 ms, near the heap's peak · heap 3.0 MiB\n"
 		"      other anonymous 2.0 MiB · files 1.0 MiB\n");
 }
 
-Test(report_text, a_heap_that_is_not_all_resident_is_not_subtracted)
+Test(report_text, a_look_that_misses_blocks_of_the_peak_says_nothing_of_what_was_resident)
 {
-	memory_shows(
-		2 << 20,
-		"RSS   most 9.0 MiB · 3.0 MiB at 2.00 ms, near the heap's peak\n"
-		"      heap 3.0 MiB, not all of it resident · anonymous 2.0 MiB, heap included\n"
-		"      files 1.0 MiB\n");
+	memory_shows(2 << 20, 4 << 20,
+		     "RSS   most 4.0 MiB · 3.0 MiB at 2.00 ms, near the heap's peak\n"
+		     "      anonymous 2.0 MiB · files 1.0 MiB\n");
+}
+
+Test(report_text, a_heap_larger_than_the_process_ever_was_is_not_all_resident)
+{
+	memory_shows(3 << 19, (3 << 20) - 1,
+		     "RSS   most 3.0 MiB · 2.5 MiB at 2.00 ms, near the heap's peak\n"
+		     "      the heap at its peak was not all resident · anonymous 1.5 MiB\n"
+		     "      files 1.0 MiB\n");
 }
 
 Test(report_text, the_name_of_the_file_in_hints_is_whole)
@@ -394,6 +400,19 @@ Test(report_text, rows_are_filtered_sorted_and_shortened_but_shares_stay)
 	cr_expect(ne(ptr, strstr(text, "Index"), NULL), "%s", text);
 	cr_expect(eq(ptr, strstr(text, "libhash.so.1+"), NULL), "%s", text);
 	free(text);
+	toy_free(toy);
+}
+
+Test(report_text, what_hides_rows_is_said)
+{
+	struct toy *toy = busy_program();
+
+	says(toy, (&(struct report_options){ .view = "functions", .min_share = 0.246 }),
+	     "\nand 3 below --min\n");
+	says(toy, (&(struct report_options){ .view = "functions", .min_share = 0.246, .limit = 1 }),
+	     "\nand 1 more: --limit all · 3 below --min\n");
+	says(toy, (&(struct report_options){ .view = "heap", .min_share = 0.01 }),
+	     "\n\nand 2 below --min\n");
 	toy_free(toy);
 }
 

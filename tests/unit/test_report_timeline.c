@@ -107,6 +107,18 @@ Test(report_timeline, holds_what_is_live_where_nothing_happened)
 	end(&f);
 }
 
+Test(report_timeline, what_the_only_process_leaked_is_live_to_the_end)
+{
+	struct fixture f = start(3500);
+
+	toy_slice(f.toy, slice(PROFILE_NONE, 1000, 5, 7, 3));
+	toy_slice(f.toy, slice(PROFILE_NONE, 2000, 0, 5, 0)); /* its end */
+	toy_slice(f.toy, slice(0, 1000, 5, 7, 3));
+	analyze(&f, PROFILE_NONE, NULL);
+	cr_expect(eq(str, (char *)heap_of(&f.history), "0/0 5/7 5/5 5/5"));
+	end(&f);
+}
+
 Test(report_timeline, merges_slices_where_a_run_is_long)
 {
 	struct fixture f = start(1500 * 1000);
@@ -261,7 +273,10 @@ Test(report_timeline, puts_samples_where_they_were_taken)
 
 static struct memory memory_of(struct fixture *f, uint32_t process, int64_t peak_us)
 {
-	const struct heap heap = { .tracked = true, .peak_time_s = FIGURE((double)peak_us / 1e6) };
+	const struct heap heap = { .tracked = true,
+				   .peak_bytes = FIGURE(3 * MIB),
+				   .peak_bytes_error = FIGURE_ABSENT("counted"),
+				   .peak_time_s = FIGURE((double)peak_us / 1e6) };
 	struct memory memory;
 
 	memory_analyze(&memory, f->profile, &f->selection, process, &heap);
@@ -308,6 +323,33 @@ Test(report_memory, does_not_subtract_more_than_is_resident)
 	cr_expect(eq(u64, memory.at_heap_peak.heap_bytes, 2 * MIB)); /* lasts */
 	cr_expect(memory.at_heap_peak.other_bytes.absent != NULL);
 	end(&f);
+}
+
+/* The heap's peak is 3 MiB. */
+static bool is_partial(struct profile_memory first, struct profile_memory last, int64_t peak_us)
+{
+	struct fixture f = start(9000);
+	bool partial;
+
+	toy_slice(f.toy, slice(0, 3000, 2 * MIB, 3 * MIB, 1));
+	toy_memory(f.toy, first);
+	toy_memory(f.toy, last);
+	analyze(&f, PROFILE_NONE, NULL);
+	partial = memory_of(&f, PROFILE_NONE, peak_us).at_heap_peak.is_partial;
+	end(&f);
+	return partial;
+}
+
+Test(report_memory, only_the_most_that_was_ever_resident_says_that_not_all_of_the_heap_was)
+{
+	const struct profile_memory before = { .time_us = 1000, .peak_rss_bytes = MIB };
+	const struct profile_memory less = { .time_us = 8000, .peak_rss_bytes = 2 * MIB };
+	const struct profile_memory later = { .time_us = 8000, .peak_rss_bytes = 3 * MIB };
+	const struct profile_memory touched = { .time_us = 3100, .peak_rss_bytes = MIB };
+
+	cr_expect(is_partial(before, less, 3000));
+	cr_expect(not(is_partial(touched, later, 3000)));
+	cr_expect(not(is_partial(before, less, 8001)), "nobody looked after it");
 }
 
 Test(report_memory, says_why_nothing_was_seen)

@@ -31,9 +31,11 @@ static void describe_run(struct analysis *a, const struct profile *profile)
 	a->signal = signal_figure(run->signal);
 	a->wall_s = time_figure(run->wall_us);
 	a->complete = run->complete;
-	if (profile->nr_processes)
-		a->command = (struct texts){ profile->processes[0].arguments,
-					     profile->processes[0].nr_arguments };
+	if (!profile->nr_processes)
+		return;
+	a->end_known = profile->processes[0].end_us != PROFILE_NO_TIME;
+	a->command = (struct texts){ profile->processes[0].arguments,
+				     profile->processes[0].nr_arguments };
 }
 
 static void count_pids(struct analysis *a, const struct profile *profile,
@@ -226,12 +228,23 @@ static int by_calls(const void *a, const void *b)
 	return s->calls < t->calls ? 1 : s->calls > t->calls ? -1 : 0;
 }
 
-static void list_busy_sites(struct analysis *a)
+static int by_allocated(const void *a, const void *b)
 {
-	for (size_t i = 0; i < a->heap.sites.nr; i++)
-		vec_push(&a->busy_sites, a->heap.sites.at[i]);
-	if (a->busy_sites.nr)
-		qsort(a->busy_sites.at, a->busy_sites.nr, sizeof(a->busy_sites.at[0]), by_calls);
+	const struct heap_site *s = *(const struct heap_site *const *)a;
+	const struct heap_site *t = *(const struct heap_site *const *)b;
+
+	return s->allocated_bytes < t->allocated_bytes	 ? 1
+	       : s->allocated_bytes > t->allocated_bytes ? -1
+							 : 0;
+}
+
+static void list_sites(const struct heap *heap, struct rows *rows,
+		       int (*order)(const void *a, const void *b))
+{
+	for (size_t i = 0; i < heap->sites.nr; i++)
+		vec_push(rows, heap->sites.at[i]);
+	if (rows->nr)
+		qsort(rows->at, rows->nr, sizeof(rows->at[0]), order);
 }
 
 void analysis_init(struct analysis *a, const struct profile *profile,
@@ -259,7 +272,8 @@ void analysis_init(struct analysis *a, const struct profile *profile,
 		withhold_heap(&a->heap, HEAP_OF_THE_WHOLE_RUN);
 	memory_analyze(&a->memory, profile, selection, PROFILE_NONE, &a->heap);
 	list_leaks(a);
-	list_busy_sites(a);
+	list_sites(&a->heap, &a->busy_sites, by_calls);
+	list_sites(&a->heap, &a->large_sites, by_allocated);
 	list_processes(a, profile, selection, options);
 	list_busy_processes(a);
 	threads_analyze(&a->threads, profile, &a->places, selection, &a->cpu);
@@ -283,6 +297,7 @@ void analysis_release(struct analysis *a)
 	free(a->notes.at);
 	free(a->leaks.at);
 	free(a->busy_sites.at);
+	free(a->large_sites.at);
 	free(a->processes.at);
 	free(a->busy_processes.at);
 	free(a->quality.at);

@@ -64,6 +64,7 @@ struct analysis {
 	struct texts command;
 	struct figure exit_status, signal, wall_s;
 	bool complete;
+	bool end_known; /* of the program itself */
 	size_t nr_pids, nr_threads;
 	struct figure recorder_s; /* CPU time that cprof used beside the program */
 
@@ -72,6 +73,7 @@ struct analysis {
 	struct memory memory;
 	struct rows leaks;	    /* of struct heap_site: what leaked, most bytes first */
 	struct rows busy_sites;	    /* those of the heap, most allocations first */
+	struct rows large_sites;    /* the same, most bytes allocated first */
 	struct rows processes;	    /* of struct process_row, in the order of their start */
 	size_t process_slices;	    /* in the timeline of each, at most */
 	struct rows busy_processes; /* those with samples or a heap, most CPU first */

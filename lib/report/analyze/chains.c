@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "base/text.h"
 
 /* Numbers for pairs of numbers. */
 struct pairs {
@@ -102,7 +103,7 @@ static char *address_name(const struct profile *profile, const struct profile_ad
 	case PROFILE_ADDRESS_TRUNCATED:
 		return xstrdup("[callers missing]");
 	case PROFILE_ADDRESS_ELIDED:
-		return xasprintf("\xe2\x80\xa6 %" PRIu64 " frames", address->value);
+		return xasprintf(ELLIPSIS " %" PRIu64 " frames", address->value);
 	default:
 		return code_name(profile, address);
 	}

@@ -207,8 +207,9 @@ static void find_seconds(struct work *w)
 	static const char *const clocks[] = { "task-clock", "cpu-clock" };
 
 	w->cpu->seconds = FIGURE_ABSENT("no clock was counted");
+	w->cpu->sampled_seconds = FIGURE_ABSENT("the event that was sampled is no clock");
 	if (w->cpu->unit && !strcmp(w->cpu->unit, "ns"))
-		w->cpu->seconds = FIGURE(w->all[LEADING].weight / 1e9);
+		w->cpu->seconds = w->cpu->sampled_seconds = FIGURE(w->all[LEADING].weight / 1e9);
 	for (size_t i = 0; w->selection->everything && i < ARRAY_SIZE(clocks); i++) {
 		const struct cpu_counter *clock = cpu_counter(w->cpu, clocks[i]);
 
@@ -425,6 +426,8 @@ static void describe(struct cpu *cpu, const struct profile *profile)
 	cpu->sampled = true;
 	cpu->event = leader->name;
 	cpu->unit = leader->unit;
+	cpu->is_time = !leader->name || is_event(leader->name, counter_names[CYCLES]) ||
+		       (leader->unit && !strcmp(leader->unit, "ns"));
 	cpu->substituted_for = leader->substituted_for;
 	cpu->reason = cpu->reason ?: leader->reason;
 	if (leader->frequency_hz)

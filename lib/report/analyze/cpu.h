@@ -63,6 +63,8 @@ struct cpu {
 
 	uint64_t samples, lost, truncated; /* lost: samples only */
 	struct figure seconds;		   /* on CPU, without the overhead */
+	struct figure sampled_seconds;	   /* what the samples are of it, of a clock */
+	bool is_time;			   /* shares are of CPU time, or of cycles */
 	struct figure ipc, branch_mpki, cache_mpki;
 	struct rows functions;	   /* of struct cpu_function, most self first */
 	size_t nr_sampled;	   /* functions with samples in self */

@@ -111,7 +111,7 @@ static size_t cells_of(const struct work *w, uint32_t process)
 }
 
 /* Several slices may fall into one cell. */
-static void add_slices(struct work *w, struct course course)
+static void add_slices(struct work *w, struct course course, size_t end)
 {
 	const struct profile_slice *slices = w->profile->slices;
 	uint64_t live = 0, max = 0;
@@ -137,7 +137,19 @@ static void add_slices(struct work *w, struct course course)
 		cell->allocations += (double)slices[i].allocations;
 		cell->allocated += (double)slices[i].allocated_bytes;
 	}
-	hold(w, next, cells_of(w, slices[course.from].process), live);
+	hold(w, next, end, live);
+}
+
+/* Of a tree that is one process, what it leaked is live to the end: the tree's own slices say what
+ * is left when it is gone. */
+static uint32_t slices_owner(const struct work *w)
+{
+	struct course course;
+
+	if (w->scope->process != PROFILE_NONE || w->profile->nr_processes != 1)
+		return w->scope->process;
+	course = course_of_slices(w->profile, 0);
+	return course.from < course.to ? 0 : PROFILE_NONE;
 }
 
 /* The number of heaps that were added up: the tree's is one. */
@@ -148,15 +160,15 @@ static size_t add_heaps(struct work *w)
 	struct course course;
 
 	if (!all || w->scope->selection->all_threads) {
-		course = course_of_slices(w->profile, w->scope->process);
-		add_slices(w, course);
+		course = course_of_slices(w->profile, slices_owner(w));
+		add_slices(w, course, cells_of(w, w->scope->process));
 		return 1;
 	}
 	for (uint32_t id = 0; id < w->profile->nr_processes; id++) {
 		course = course_of_slices(w->profile, id);
 		if (course.from == course.to || !wants(w, id))
 			continue;
-		add_slices(w, course);
+		add_slices(w, course, cells_of(w, id));
 		nr++;
 	}
 	return nr;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/analyze/memory.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/distance.h"
@@ -47,6 +48,7 @@ static void find_peak(struct work *w)
 		nr += course.from < course.to;
 	}
 	w->memory->seen = nr > 0;
+	w->memory->most_of_one_bytes = most;
 	w->memory->reason = nr ? NULL : why_unseen(w->profile);
 	if (!nr)
 		w->memory->peak_rss_bytes = FIGURE_ABSENT(w->memory->reason);
@@ -58,15 +60,19 @@ static void find_peak(struct work *w)
 
 /* --- at the heap's peak -----------------------------------------------------------------------*/
 
+static bool runs_at(const struct profile_process *process, int64_t time_us)
+{
+	return process->start_us <= time_us &&
+	       (process->end_us == PROFILE_NO_TIME || process->end_us >= time_us);
+}
+
 /* NULL: the process did not run then, or was never looked at. */
 static const struct profile_memory *nearest(const struct work *w, uint32_t id, int64_t time_us)
 {
-	const struct profile_process *process = &w->profile->processes[id];
 	const struct profile_memory *found = NULL, *look = w->profile->memory;
 	struct course course = course_of_memory(w->profile, id);
 
-	if (process->start_us > time_us ||
-	    (process->end_us != PROFILE_NO_TIME && process->end_us < time_us))
+	if (!runs_at(&w->profile->processes[id], time_us))
 		return NULL;
 	for (size_t i = course.from; i < course.to; i++)
 		if (!found ||
@@ -111,7 +117,44 @@ static void add_look(struct work *w, const struct profile_memory *look, int64_t 
 	moment->heap_bytes += live_at(w->profile, look->process, look->time_us);
 }
 
-static void look_at_peak(struct work *w, int64_t peak_us)
+/* The most that a process ever had, if that was asked for at this time or later; else 0. */
+static uint64_t most_ever(const struct work *w, uint32_t id, int64_t time_us)
+{
+	struct course course = course_of_memory(w->profile, id);
+	uint64_t most = 0;
+
+	for (size_t i = course.from; i < course.to; i++)
+		if (w->profile->memory[i].peak_rss_bytes > most)
+			most = w->profile->memory[i].peak_rss_bytes;
+	return course.from < course.to && w->profile->memory[course.to - 1].time_us >= time_us
+		       ? most
+		       : 0;
+}
+
+/*
+ * One look says little: it is some milliseconds off, and meanwhile blocks are allocated, touched
+ * and freed.  The kernel's own maximum does, of each process that then ran.
+ */
+static bool is_partial(const struct work *w, const struct heap *heap, int64_t peak_us)
+{
+	struct id_range range = selection_range(w->profile, w->process);
+	double all = heap->peak_bytes_error.absent ? 0 : 2 * heap->peak_bytes_error.value;
+
+	for (uint32_t id = range.from; id < range.to; id++) {
+		uint64_t most;
+
+		if (!selection_wants(w->selection, w->process, id) ||
+		    !runs_at(&w->profile->processes[id], peak_us))
+			continue;
+		most = most_ever(w, id, peak_us);
+		if (!most)
+			return false;
+		all += (double)most;
+	}
+	return heap->peak_bytes.value > all;
+}
+
+static void look_at_peak(struct work *w, const struct heap *heap, int64_t peak_us)
 {
 	struct id_range range = selection_range(w->profile, w->process);
 	struct memory_moment *moment = &w->memory->at_heap_peak;
@@ -129,7 +172,9 @@ static void look_at_peak(struct work *w, int64_t peak_us)
 	moment->other_bytes =
 		moment->anonymous_bytes >= moment->heap_bytes
 			? FIGURE((double)(moment->anonymous_bytes - moment->heap_bytes))
-			: FIGURE_ABSENT("not all of the heap was resident");
+			: FIGURE_ABSENT("less was resident at that moment than live");
+	moment->is_partial =
+		moment->known && !heap->peak_bytes.absent && is_partial(w, heap, peak_us);
 }
 
 void memory_analyze(struct memory *memory, const struct profile *profile,
@@ -144,5 +189,5 @@ void memory_analyze(struct memory *memory, const struct profile *profile,
 	else if (heap->peak_time_s.absent)
 		memory->at_heap_peak.reason = heap->peak_time_s.absent;
 	else
-		look_at_peak(&w, (int64_t)(heap->peak_time_s.value * 1e6));
+		look_at_peak(&w, heap, llround(heap->peak_time_s.value * 1e6));
 }

@@ -22,12 +22,14 @@ struct memory_moment {
 	uint64_t rss_bytes, anonymous_bytes, file_bytes, shared_bytes, swap_bytes;
 	uint64_t heap_bytes;	   /* live then, the most within the slice of the timeline */
 	struct figure other_bytes; /* anonymous, but not of live blocks */
+	bool is_partial;	   /* so much as the heap's peak was never resident */
 };
 
 struct memory {
 	bool seen;
 	const char *reason;
 	struct figure peak_rss_bytes;
+	uint64_t most_of_one_bytes; /* the largest of several processes */
 	struct memory_moment at_heap_peak;
 };
 

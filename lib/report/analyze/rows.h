@@ -16,7 +16,7 @@
 struct rows {
 	const void **at;
 	size_t nr, room;
-	size_t left_out; /* by --min and --limit */
+	size_t too_small, left_out; /* by --min, then by --limit */
 };
 
 /* As few texts belong together: a command line, a stack. */

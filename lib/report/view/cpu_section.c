@@ -41,6 +41,20 @@ static void say_unsampled(struct page *page, const struct cpu *cpu)
 	page_end(page);
 }
 
+/* What was counted is the time in the kernel, too. */
+static void say_user_only(struct page *page, const struct cpu *cpu)
+{
+	const struct figure *counted = &cpu->seconds, *sampled = &cpu->sampled_seconds;
+
+	if (!sampled->absent && counted->value > sampled->value)
+		page_phrase(page,
+			    "%s of it sampled, not in the kernel (kernel.perf_event_paranoid)",
+			    units_seconds(sampled->value).text);
+	else
+		page_phrase(page, "%swithout the kernel (kernel.perf_event_paranoid)",
+			    sampled->absent ? "sampled " : "");
+}
+
 static void say_totals(struct page *page, const struct cpu *cpu)
 {
 	if (!cpu->seconds.absent)
@@ -50,7 +64,9 @@ static void say_totals(struct page *page, const struct cpu *cpu)
 	if (!cpu->ipc.absent)
 		page_phrase(page, "IPC %s", units_ratio(cpu->ipc.value).text);
 	if (cpu->user_only)
-		page_phrase(page, "without the kernel (kernel.perf_event_paranoid)");
+		say_user_only(page, cpu);
+	if (!cpu->is_time)
+		page_phrase(page, "shares are of %s", cpu->event);
 	page_end(page);
 }
 

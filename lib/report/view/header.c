@@ -15,10 +15,22 @@ static void say_end(struct page *page, const struct analysis *a)
 		page_phrase(page, "killed by signal %d (%s)", signal, signal_text(signal).text);
 	else if (!a->exit_status.absent)
 		page_phrase(page, "exit %.0f", a->exit_status.value);
-	else if (a->complete)
+	else if (a->complete && a->end_known)
 		page_phrase(page, "end not seen");
 	if (!a->complete)
 		page_phrase(page, "recording not finished");
+}
+
+/* Of the run, or of what was seen of a process that went on. */
+static void say_duration(struct page *page, const struct analysis *a)
+{
+	bool went_on = a->complete && !a->end_known && a->exit_status.absent && a->signal.absent;
+
+	if (!a->wall_s.absent)
+		page_phrase(page, "%s%s", went_on ? "recorded for " : "",
+			    units_seconds(a->wall_s.value).text);
+	if (went_on)
+		page_phrase(page, "then still running");
 }
 
 static void say_sampling(struct page *page, const struct cpu *cpu)
@@ -34,15 +46,14 @@ static void say_sampling(struct page *page, const struct cpu *cpu)
 			    units_count((uint64_t)cpu->period.value).text);
 	else
 		page_phrase(page, "%s", cpu->event);
-	page_phrase(page, "%s samples, %s lost", units_count(cpu->samples).text,
-		    units_count(cpu->lost).text);
+	page_phrase(page, "%s sample%s, %s lost", units_count(cpu->samples).text,
+		    cpu->samples == 1 ? "" : "s", units_count(cpu->lost).text);
 }
 
 static void say_how(struct page *page, const struct analysis *a)
 {
 	say_end(page, a);
-	if (!a->wall_s.absent)
-		page_phrase(page, "%s", units_seconds(a->wall_s.value).text);
+	say_duration(page, a);
 	if (a->nr_pids > 1)
 		page_phrase(page, "%s processes", units_count(a->nr_pids).text);
 	/* None is known yet where a recording has just begun. */

@@ -8,6 +8,12 @@
 
 #define FEW_HANDOFFS 5
 
+/* Then its sums are 0, which are estimates of nothing. */
+static bool is_sample_empty(const struct heap *heap)
+{
+	return !heap->sample_bytes.absent && !(heap->peak_bytes.value > 0);
+}
+
 static void say_peak(struct page *page, const struct heap *heap)
 {
 	char when[48] = "", bound[48] = "";
@@ -16,15 +22,20 @@ static void say_peak(struct page *page, const struct heap *heap)
 		page_phrase(page, "peak not known: %s", heap->peak_bytes.absent);
 		return;
 	}
+	if (is_sample_empty(heap)) {
+		page_phrase(page, "peak not known: no block was in the sample");
+		return;
+	}
 	if (!heap->peak_time_s.absent)
 		snprintf(when, sizeof(when), " at %s", units_seconds(heap->peak_time_s.value).text);
 	if (!heap->peak_most_bytes.absent)
 		snprintf(bound, sizeof(bound), ", at most %s",
 			 units_size((uint64_t)heap->peak_most_bytes.value).text);
-	page_phrase(page, "peak %s%s%s%s%s (%s blocks)", heap->peak_exact ? "" : "about ",
+	page_phrase(page, "peak %s%s%s%s%s (%s block%s)", heap->peak_exact ? "" : "about ",
 		    units_size((uint64_t)heap->peak_bytes.value).text,
 		    estimate_error(&heap->peak_bytes_error).text, bound, when,
-		    units_count((uint64_t)heap->peak_blocks.value).text);
+		    units_count((uint64_t)heap->peak_blocks.value).text,
+		    (uint64_t)heap->peak_blocks.value == 1 ? "" : "s");
 }
 
 static void say_allocations(struct page *page, const struct heap *heap)
@@ -39,8 +50,10 @@ static void say_live(struct page *page, const struct heap *heap)
 		page_phrase(page, "%s%s in %s block%s not freed", units_size(heap->live_bytes).text,
 			    estimate_error(&heap->live_bytes_error).text,
 			    units_count(heap->live_blocks).text, heap->live_blocks == 1 ? "" : "s");
-	else
+	else if (heap->sample_bytes.absent)
 		page_phrase(page, "all freed");
+	else if (!is_sample_empty(heap))
+		page_phrase(page, "all of the sample freed");
 	if (heap->live_at_exec_blocks)
 		page_phrase(page, "%s of these went at an exec",
 			    units_size(heap->live_at_exec_bytes).text);
@@ -75,15 +88,15 @@ static void say_churn(struct page *page, const struct heap *heap)
 	const struct heap_lifetime *usual = usual_lifetime(&heap->churn);
 	struct units_text share;
 
-	if (heap->churn.share.absent)
+	if (heap->churn.share.absent || is_sample_empty(heap))
 		return;
 	share = units_percent(heap->churn.share.value);
 	if (!usual)
-		page_phrase(page, "churn %s", share.text);
+		page_phrase(page, "%s of the bytes freed", share.text);
 	else if (usual->below_s.absent)
-		page_phrase(page, "churn %s, most freed after 100 ms or more", share.text);
+		page_phrase(page, "%s of the bytes freed, most after 100 ms or more", share.text);
 	else
-		page_phrase(page, "churn %s, most freed within %.0f %s", share.text,
+		page_phrase(page, "%s of the bytes freed, most within %.0f %s", share.text,
 			    usual->below_s.value * (usual->below_s.value < 1e-3 ? 1e6 : 1e3),
 			    usual->below_s.value < 1e-3 ? "us" : "ms");
 }

@@ -2,9 +2,9 @@
 /*
  * histograms - sizes and lifetimes of blocks as phrases of a line.
  *
- *	histograms_ages(page, "lived: ", &heap->lifetimes);	// lived: < 1 us 5% . < 10 us 95%
+ *	histograms_ages(page, "lived ", &heap->lifetimes);	// lived under 1 us 5 % . 1-10 us 95 %
  *
- * Classes with less than half a percent of the blocks are left out.
+ * Classes with less than half a percent of the blocks are one phrase, "other 0.7 %".
  */
 #ifndef REPORT_VIEW_HISTOGRAMS_H
 #define REPORT_VIEW_HISTOGRAMS_H

@@ -2,21 +2,29 @@
 #include "base/units.h"
 #include "report/view/sections.h"
 
+/*
+ * What is not of blocks is what is left without them, if the look fits: it may be before the last
+ * of them were touched, or after the first were freed.
+ */
+static void say_anonymous(struct page *page, const struct memory_moment *moment)
+{
+	if (!moment->other_bytes.absent) {
+		page_phrase(page, "heap %s", units_size(moment->heap_bytes).text);
+		page_phrase(page, "other anonymous %s",
+			    units_size((uint64_t)moment->other_bytes.value).text);
+		return;
+	}
+	if (moment->is_partial)
+		page_phrase(page, "the heap at its peak was not all resident");
+	page_phrase(page, "anonymous %s", units_size(moment->anonymous_bytes).text);
+}
+
 /* "16.5 MiB at 840 ms, near the heap's peak: heap 4.6 MiB, other anonymous 6.1 MiB, ..." */
 static void say_moment(struct page *page, const struct memory_moment *moment)
 {
 	page_phrase(page, "%s at %s, near the heap's peak", units_size(moment->rss_bytes).text,
 		    units_seconds(moment->time_s).text);
-	if (!moment->other_bytes.absent) {
-		page_phrase(page, "heap %s", units_size(moment->heap_bytes).text);
-		page_phrase(page, "other anonymous %s",
-			    units_size((uint64_t)moment->other_bytes.value).text);
-	} else {
-		page_phrase(page, "heap %s, not all of it resident",
-			    units_size(moment->heap_bytes).text);
-		page_phrase(page, "anonymous %s, heap included",
-			    units_size(moment->anonymous_bytes).text);
-	}
+	say_anonymous(page, moment);
 	page_phrase(page, "files %s", units_size(moment->file_bytes).text);
 	if (moment->shared_bytes)
 		page_phrase(page, "shared %s", units_size(moment->shared_bytes).text);
@@ -36,6 +44,8 @@ void section_memory(struct page *page, const struct memory *memory)
 	if (!memory->peak_rss_bytes.absent)
 		page_phrase(page, "most %s",
 			    units_size((uint64_t)memory->peak_rss_bytes.value).text);
+	else
+		page_phrase(page, "largest process %s", units_size(memory->most_of_one_bytes).text);
 	if (memory->at_heap_peak.known)
 		say_moment(page, &memory->at_heap_peak);
 	page_end(page);

@@ -11,8 +11,6 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 
-#define ELLIPSIS "\xe2\x80\xa6"
-
 /* --- one name --- */
 
 /* "operator()" has brackets of its own. */
@@ -160,7 +158,8 @@ static char *join(char *const *names, size_t nr, size_t inner, size_t outer)
 
 	for (size_t i = 0; i < nr; i++) {
 		if (i >= inner && i < nr - outer) {
-			strbuf_add(&out, " < " ELLIPSIS);
+			if (strcmp(names[i - 1], ELLIPSIS) != 0)
+				strbuf_add(&out, " < " ELLIPSIS);
 			i = nr - outer - 1;
 			continue;
 		}
@@ -170,25 +169,35 @@ static char *join(char *const *names, size_t nr, size_t inner, size_t outer)
 	return strbuf_take(&out);
 }
 
-/* As many innermost frames as fit, with the outermost one if that fits, too; *shown of them. */
+/* How many innermost frames fit with outer outermost ones: 0: not even one with those. */
+static size_t most_that_fit(char *const *names, size_t nr, size_t outer, size_t width)
+{
+	size_t most = width / 4 + 1; /* a letter and " < " each */
+	size_t inner = nr - outer < most ? nr - outer : most;
+
+	for (; inner; inner--) {
+		char *joined = join(names, nr, inner, outer);
+		bool fits = text_width(joined) <= width;
+
+		free(joined);
+		if (fits)
+			break;
+	}
+	return inner;
+}
+
+/*
+ * As many innermost frames as fit, *shown, with the outermost one, too; rather without it than with
+ * only one beside it: many stacks begin alike.
+ */
 static char *join_fit(char *const *names, size_t nr, size_t width, size_t *shown)
 {
-	char *joined = join(names, nr, nr, 0);
-	size_t most = width / 4 + 1; /* a letter and " < " each */
-	size_t inner = nr < 3 ? 0 : nr - 2 < most ? nr - 2 : most;
+	size_t alone = most_that_fit(names, nr, 0, width);
+	size_t inner = nr > 1 ? most_that_fit(names, nr, 1, width) : 0;
+	bool with_outermost = inner > 1 || (inner && alone <= inner);
 
-	*shown = nr;
-	for (; text_width(joined) > width && inner > 0; inner--) {
-		*shown = inner + 1;
-		joined = swap(joined, join(names, nr, inner, 1));
-	}
-	if (text_width(joined) > width && nr > 1) {
-		bool with_dots = text_width(names[0]) + 4 <= width;
-
-		*shown = 1;
-		joined = swap(joined, with_dots ? join(names, nr, 1, 0) : xstrdup(names[0]));
-	}
-	return swap(joined, text_clip(joined, width));
+	*shown = with_outermost ? inner : alone;
+	return *shown ? join(names, nr, *shown, with_outermost) : text_clip(names[0], width);
 }
 
 /* xmalloc, PyObject_Malloc, g_malloc0: an allocation function by its name. */
@@ -225,6 +234,37 @@ static bool is_unnamed(const char *name)
 	return strstr(name, "+0x");
 }
 
+/* How many names from i on are the same. */
+static size_t count_same(const struct brief_stack *brief, size_t i)
+{
+	size_t nr = 1;
+
+	while (i + nr < brief->to && !strcmp(brief->names[i], brief->names[i + nr]))
+		nr++;
+	return nr;
+}
+
+/* "f < f < f < main" becomes "f < … < main". */
+static void fold_recursion(struct brief_stack *brief)
+{
+	size_t kept = brief->from;
+
+	for (size_t i = brief->from, same; i < brief->to; i += same) {
+		same = count_same(brief, i);
+		bool folds = same > 2 && i + same < brief->to;
+
+		for (size_t j = 0; j < (folds ? 2 : same); j++) {
+			char *name = brief->names[kept];
+
+			brief->names[kept++] = brief->names[i + j];
+			brief->names[i + j] = name;
+		}
+		if (folds)
+			brief->names[kept - 1] = swap(brief->names[kept - 1], xstrdup(ELLIPSIS));
+	}
+	brief->to = kept;
+}
+
 static struct brief_stack brief_stack(const struct texts *stack)
 {
 	struct brief_stack brief = { .nr = stack->nr > 1 ? stack->nr - 1 : stack->nr };
@@ -243,6 +283,7 @@ static struct brief_stack brief_stack(const struct texts *stack)
 	while (brief.to > brief.from + 1 &&
 	       (is_plumbing(brief.names[brief.to - 1]) || is_unnamed(brief.names[brief.to - 1])))
 		brief.to--;
+	fold_recursion(&brief);
 	return brief;
 }
 
@@ -270,19 +311,19 @@ static char *join_clipped(const struct brief_stack *brief, size_t longest, size_
 	return line;
 }
 
-/* Rather shorter names than less than three frames. */
+/* Rather shorter names than only one. */
 char *stack_fit(const struct texts *stack, size_t width)
 {
 	static const size_t longest[] = { 40, 24, 14 };
 	struct brief_stack brief = brief_stack(stack);
-	size_t nr = brief.to - brief.from, enough = nr < 3 ? nr : 3, most = 0;
-	char *best = xstrdup("");
+	size_t nr = brief.to - brief.from, enough = nr < 2 ? nr : 2, most = 0;
+	char *best = NULL;
 
 	for (size_t i = 0; nr && i < ARRAY_SIZE(longest) && most < enough; i++) {
 		size_t shown, cap = longest[i] < width ? longest[i] : width;
 		char *line = join_clipped(&brief, cap, width, &shown);
 
-		if (shown > most) {
+		if (!best || shown > most) {
 			most = shown;
 			best = swap(best, line);
 		} else {
@@ -290,5 +331,5 @@ char *stack_fit(const struct texts *stack, size_t width)
 		}
 	}
 	brief_stack_release(&brief);
-	return best;
+	return best ? best : xstrdup("");
 }

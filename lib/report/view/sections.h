@@ -40,7 +40,7 @@ void section_quality(struct page *page, const struct analysis *analysis);
 /* All caveats, and what they mean. */
 void section_ledger(struct page *page, const struct analysis *analysis);
 
-/* "and 312 more: --limit all"; nothing if all were shown. */
+/* "and 312 more: --limit all · 7 below --min"; nothing if all were shown. */
 void section_more(struct page *page, const struct rows *rows, size_t shown);
 
 #endif

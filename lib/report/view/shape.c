@@ -110,18 +110,31 @@ static void sort(struct rows *rows, const struct fields *fields, const struct fi
 
 /* --- shorten --- */
 
-/* What rows are measured by: shares as they are, sizes and counts by their sum. */
-static const struct field *measure(const struct fields *fields, const struct field *sorted_by)
+static bool is_known(const struct rows *rows, const struct fields *fields,
+		     const struct field *field)
 {
-	static const char *const keys[] = { "self", "at_peak_bytes", NULL };
+	for (size_t i = 0; i < rows->nr; i++)
+		if (is_number(field_value(fields, field, rows->at[i])))
+			return true;
+	return false;
+}
+
+/*
+ * What rows are measured by: shares as they are, sizes and counts by their sum.  Where nothing was
+ * sampled, allocations.
+ */
+static const struct field *measure(const struct view_table *table, const struct rows *rows,
+				   const struct field *sorted_by)
+{
+	const struct field *field =
+		table->measure ? fields_find(table->fields, table->measure) : NULL;
 
 	if (sorted_by && (sorted_by->unit == UNIT_SHARE || sorted_by->unit == UNIT_BYTES ||
 			  sorted_by->unit == UNIT_COUNT))
 		return sorted_by;
-	for (const char *const *key = keys; *key; key++)
-		if (fields_find(fields, *key))
-			return fields_find(fields, *key);
-	return NULL;
+	if (field && !is_known(rows, table->fields, field))
+		return fields_find(table->fields, "allocations");
+	return field;
 }
 
 static double sum(const struct rows *rows, const struct fields *fields, const struct field *field)
@@ -147,7 +160,7 @@ static void drop_small(struct rows *rows, const struct fields *fields, const str
 		if (is_number(value) && number(value) >= min_share * whole)
 			rows->at[kept++] = rows->at[i];
 	}
-	rows->left_out += rows->nr - kept;
+	rows->too_small += rows->nr - kept;
 	rows->nr = kept;
 }
 
@@ -161,9 +174,20 @@ static void shorten(struct rows *rows, size_t limit)
 
 /* --- the whole --- */
 
+/* By its key, or by what stands above it in text. */
+static const struct field *column_named(const struct fields *fields, const char *name)
+{
+	const struct field *field = fields_find(fields, name);
+
+	for (size_t i = 0; !field && i < fields->nr; i++)
+		if (fields->at[i].title && !strcmp(fields->at[i].title, name))
+			field = &fields->at[i];
+	return field;
+}
+
 static const struct field *sort_field(const struct shape *shape, const struct fields *fields)
 {
-	const struct field *field = shape->sort ? fields_find(fields, shape->sort) : NULL;
+	const struct field *field = shape->sort ? column_named(fields, shape->sort) : NULL;
 
 	if (!field || field->type == FIELD_TEXTS || field->type == FIELD_ROWS)
 		return NULL;
@@ -174,7 +198,7 @@ static void shape_table(const struct shape *shape, const struct view_table *tabl
 			struct rows *rows)
 {
 	const struct fields *fields = table->fields;
-	const struct field *by = sort_field(shape, fields), *measured = measure(fields, by);
+	const struct field *by = sort_field(shape, fields), *measured = measure(table, rows, by);
 	double whole = measured && measured->unit != UNIT_SHARE ? sum(rows, fields, measured) : 1;
 
 	filter(shape, fields, rows);
@@ -188,7 +212,8 @@ static void shape_table(const struct shape *shape, const struct view_table *tabl
 /* The whole object has the sites of each process, too. */
 static void shape_processes(const struct shape *shape, struct analysis *analysis)
 {
-	static const struct view_table table = { .fields = &site_fields };
+	static const struct view_table table = { .fields = &site_fields,
+						 .measure = "at_peak_bytes" };
 
 	for (size_t i = 0; i < analysis->processes.nr; i++)
 		shape_table(shape, &table, &analysis->process_storage[i].heap.sites);

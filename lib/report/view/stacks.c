@@ -15,6 +15,8 @@
 /* Of deeper stacks the middle is left out. */
 #define INNERMOST 18
 #define OUTERMOST 6
+/* Frames that one round of a recursion may have. */
+#define LONGEST_ROUND 16
 
 /* "table.cc:31", or "" where it is not known. */
 static char *location(const struct heap_place *place)
@@ -52,19 +54,91 @@ static void print_place(struct page *page, const struct heap_place *place)
 	free(name);
 }
 
+/* A frame, or where place is NULL: that the `round` frames before come `times` more. */
+struct line {
+	const struct heap_place *place;
+	size_t round, times;
+};
+
+/* How often the frames from inner on, inwards to outwards `round` of them, come again at once. */
+static size_t times_again(const struct rows *frames, size_t inner, size_t round)
+{
+	size_t same = 0;
+
+	while (same + round < inner &&
+	       frames->at[inner - 1 - same] == frames->at[inner - 1 - same - round])
+		same++;
+	return same / round;
+}
+
+/* The shortest round that comes at least three times from inner on; else a single frame. */
+static struct line recursion_at(const struct rows *frames, size_t inner)
+{
+	struct line line = { 0 };
+
+	for (line.round = 1; line.round <= LONGEST_ROUND; line.round++) {
+		line.times = times_again(frames, inner, line.round);
+		if (line.times >= 2)
+			return line;
+	}
+	return (struct line){ .round = 1 };
+}
+
+/* Into lines, which has room for all frames; how many these are. */
+static size_t fold(struct line *lines, const struct rows *frames)
+{
+	size_t nr = 0;
+
+	for (size_t inner = frames->nr - 1; inner;) {
+		struct line again = recursion_at(frames, inner);
+
+		for (size_t i = 0; i < again.round; i++)
+			lines[nr++] = (struct line){ .place = frames->at[--inner] };
+		if (again.times)
+			lines[nr++] = again;
+		inner -= again.times * again.round;
+	}
+	return nr;
+}
+
+static void print_line(struct page *page, const struct line *line)
+{
+	if (line->place)
+		print_place(page, line->place);
+	else if (line->round == 1)
+		fprintf(page->out, "%*s" ELLIPSIS " %zu times more\n", INDENT, "", line->times);
+	else
+		fprintf(page->out, "%*s" ELLIPSIS " %zu times more, these %zu frames\n", INDENT, "",
+			line->times, line->round);
+}
+
+/* That the lines from i up to end stand for. */
+static size_t count_frames(const struct line *lines, size_t i, size_t end)
+{
+	size_t nr = 0;
+
+	for (; i < end; i++)
+		nr += lines[i].place ? 1 : lines[i].round * lines[i].times;
+	return nr;
+}
+
 /* Innermost first, without the allocation function, which the line above names. */
 static void print_stack(struct page *page, const struct rows *frames)
 {
-	size_t nr = frames->nr - 1;
+	struct line *lines = xcalloc(frames->nr, sizeof(lines[0]));
+	size_t nr = fold(lines, frames);
 
 	for (size_t i = 0; i < nr; i++) {
 		if (nr > INNERMOST + OUTERMOST + 1 && i == INNERMOST) {
-			fprintf(page->out, "%*s\xe2\x80\xa6 %zu frames\n", INDENT, "",
-				nr - INNERMOST - OUTERMOST);
 			i = nr - OUTERMOST;
+			while (i < nr && !lines[i].place)
+				i++;
+			fprintf(page->out, "%*s" ELLIPSIS " %zu frames\n", INDENT, "",
+				count_frames(lines, INNERMOST, i));
 		}
-		print_place(page, frames->at[nr - 1 - i]);
+		print_line(page, &lines[i]);
 	}
+	free(lines);
 	page_begin(page);
 }
 
@@ -94,7 +168,8 @@ static void say_lifetime(struct page *page, const struct heap_site *site)
 	if (site->temporary)
 		page_phrase(page, "temporary %s", units_percent(site->temporary_share).text);
 	if (!site->mean_lifetime_s.absent)
-		page_phrase(page, "lived %s", units_seconds(site->mean_lifetime_s.value).text);
+		page_phrase(page, "lived %s on average",
+			    units_seconds(site->mean_lifetime_s.value).text);
 	if (site->moved.value > 0)
 		page_phrase(page, "moved %s, %s copied",
 			    units_count((uint64_t)site->moved.value).text,
@@ -158,7 +233,7 @@ void stacks_at_peak(struct page *page, const struct rows *sites, size_t nr)
 		say_lifetime(page, site);
 		say_further(page, site);
 		page_end(page);
-		say_histogram(page, "sizes up to ", &site->sizes, histograms_sizes);
+		say_histogram(page, "sizes ", &site->sizes, histograms_sizes);
 		say_histogram(page, "lived ", &site->lifetimes, histograms_ages);
 		print_stack(page, &site->frames);
 	}

@@ -57,7 +57,7 @@ void section_threads(struct page *page, const struct analysis *a, size_t nr)
 	};
 
 	add_columns(columns, &a->threads.rows);
-	if (a->threads.rows.nr || a->threads.rows.left_out) {
+	if (a->threads.rows.nr || a->threads.rows.too_small) {
 		page_table(page, &a->threads.rows, &thread_fields, columns, nr);
 		return;
 	}

@@ -14,7 +14,7 @@
 
 #define FEW_FUNCTIONS 10
 #define FEW_SITES 5
-#define FEW_BUSY 3
+#define FEW_BUSY 2
 #define SCREENFUL 40
 #define SCREENFUL_OF_STACKS 10
 #define BRIEF_FUNCTIONS 3
@@ -24,10 +24,12 @@ void section_more(struct page *page, const struct rows *rows, size_t shown)
 {
 	size_t more = rows->nr - shown + rows->left_out;
 
-	if (!more)
-		return;
 	page_begin(page);
-	page_phrase(page, "and %s more: --limit all", units_count(more).text);
+	if (more)
+		page_phrase(page, "and %s more: --limit all", units_count(more).text);
+	if (rows->too_small)
+		page_phrase(page, "%s%s below --min", more ? "" : "and ",
+			    units_count(rows->too_small).text);
 	page_end(page);
 }
 
@@ -55,20 +57,54 @@ static bool has_row(const struct rows *rows, const void *row)
 	return false;
 }
 
-/* The sites that matter for the peak, then those that allocate most often. */
+/* Of one figure of the sites: those that have most of it, and no less than a thousandth. */
+struct top {
+	const struct rows *sites;
+	size_t offset; /* of a uint64_t in struct heap_site */
+	double whole;
+	size_t few;
+};
+
+static void add_top(struct rows *rows, const struct analysis *a, const struct top *top)
+{
+	size_t added = 0;
+
+	for (size_t i = 0; i < top->sites->nr && added < top->few; i++) {
+		const char *site = top->sites->at[i];
+		double part = (double)*(const uint64_t *)(site + top->offset);
+
+		if (part < top->whole / 1000 || has_row(rows, site) ||
+		    !has_row(&a->heap.sites, site))
+			continue;
+		vec_push(rows, site);
+		added++;
+	}
+}
+
+/* The sites that matter for the peak, then those that allocate most bytes, and most often. */
 static void print_top_sites(struct page *page, const struct analysis *a, size_t few, size_t busy)
 {
-	size_t nr = page_limit(page, a->heap.sites.nr, few);
-	struct rows top = { 0 };
+	const struct heap *heap = &a->heap;
+	struct rows rows = { 0 };
 
-	for (size_t i = 0; i < nr; i++)
-		vec_push(&top, a->heap.sites.at[i]);
-	for (size_t i = 0; i < a->busy_sites.nr && i < busy && !page->style.limit; i++)
-		if (!page->style.sort && !has_row(&top, a->busy_sites.at[i]) &&
-		    has_row(&a->heap.sites, a->busy_sites.at[i]))
-			vec_push(&top, a->busy_sites.at[i]);
-	print_sites(page, &top);
-	free(top.at);
+	if (page->style.limit || page->style.sort) {
+		for (size_t i = 0; i < page_limit(page, heap->sites.nr, few); i++)
+			vec_push(&rows, heap->sites.at[i]);
+	} else {
+		double peak = heap->peak_bytes.absent ? 0 : heap->peak_bytes.value;
+		const struct top tops[] = {
+			{ &heap->sites, offsetof(struct heap_site, at_peak_bytes), peak, few },
+			{ &a->large_sites, offsetof(struct heap_site, allocated_bytes),
+			  (double)heap->allocated_bytes, busy },
+			{ &a->busy_sites, offsetof(struct heap_site, calls),
+			  (double)(heap->allocations + heap->reallocations), busy },
+		};
+
+		for (size_t i = 0; i < ARRAY_SIZE(tops); i++)
+			add_top(&rows, a, &tops[i]);
+	}
+	print_sites(page, &rows);
+	free(rows.at);
 }
 
 /* " FILE" as a shell wants it, if it is not the default one: whole, to be copied from there. */
@@ -190,7 +226,7 @@ static void print_stacks(struct page *page, const struct analysis *a, const stru
 	if (sites == &a->heap.sites)
 		section_heap_classes(page, &a->heap);
 	print(page, sites, shown);
-	if (shown < sites->nr + sites->left_out)
+	if (shown < sites->nr + sites->left_out + sites->too_small)
 		page_blank(page);
 	section_more(page, sites, shown);
 	page_blank(page);
@@ -237,30 +273,40 @@ const struct view views[] = {
 	{ "summary",
 	  &analysis_fields,
 	  print_summary,
-	  { { ROWS(cpu.functions), &function_fields }, { ROWS(heap.sites), &site_fields } } },
+	  { { ROWS(cpu.functions), &function_fields, "self" },
+	    { ROWS(heap.sites), &site_fields, "at_peak_bytes" } } },
 	{ "functions",
 	  &functions_view_fields,
 	  print_functions,
-	  { { ROWS(cpu.functions), &function_fields } } },
+	  { { ROWS(cpu.functions), &function_fields, "self" } } },
 	{ "callers",
 	  &callers_view_fields,
 	  print_callers,
-	  { { ROWS(callers.rows), &caller_fields } } },
+	  { { ROWS(callers.rows), &caller_fields, "total" } } },
 	{ "modules",
 	  &modules_view_fields,
 	  print_modules,
-	  { { ROWS(modules.rows), &module_fields } } },
+	  { { ROWS(modules.rows), &module_fields, "self" } } },
 	{ "threads",
 	  &threads_view_fields,
 	  print_threads,
-	  { { ROWS(threads.rows), &thread_fields } } },
-	{ "heap", &heap_view_fields, print_heap, { { ROWS(heap.sites), &site_fields } } },
-	{ "leaks", &leaks_view_fields, print_leaks, { { ROWS(leaks), &site_fields } } },
+	  { { ROWS(threads.rows), &thread_fields, "share" } } },
+	{ "heap",
+	  &heap_view_fields,
+	  print_heap,
+	  { { ROWS(heap.sites), &site_fields, "at_peak_bytes" } } },
+	{ "leaks",
+	  &leaks_view_fields,
+	  print_leaks,
+	  { { ROWS(leaks), &site_fields, "leaked_bytes" } } },
 	{ "timeline",
 	  &timeline_view_fields,
 	  print_timeline,
-	  { { ROWS(heap.timeline.rows), &slice_fields } } },
-	{ "quality", &quality_view_fields, print_quality, { { ROWS(quality), &quality_fields } } },
+	  { { ROWS(heap.timeline.rows), &slice_fields, NULL } } },
+	{ "quality",
+	  &quality_view_fields,
+	  print_quality,
+	  { { ROWS(quality), &quality_fields, NULL } } },
 	{ 0 },
 };
 

@@ -33,6 +33,7 @@ struct style {
 struct view_table {
 	size_t rows;
 	const struct fields *fields;
+	const char *measure; /* key of what rows are small in; NULL: they are all the same */
 };
 
 struct view {
