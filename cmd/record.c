@@ -15,6 +15,7 @@
 #include "cmd/filter.h"
 #include "cmd/names.h"
 #include "cmd/options.h"
+#include "cmd/output.h"
 #include "cmd/terminal.h"
 #include "report/report.h"
 
@@ -168,6 +169,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case 'o':
 		if (!*argument)
 			argp_error(state, "--output: an empty name is no file");
+		if (!strcmp(argument, "-"))
+			argp_error(state, "--output: a profile is a file, not a stream (./- is one "
+					  "of that name)");
 		config->output = argument;
 		return 0;
 	case 'F':
@@ -287,12 +291,15 @@ static void print_summary(const struct record_options *options, const char *path
 	};
 	struct error err = ERROR_INIT;
 	struct report *report = NULL;
-	FILE *out = terminal_text(stderr);
+	FILE *bytes = output_errors(), *out = terminal_text(bytes);
+	int ret = report_open(&report, path, &err);
 
-	if (report_open(&report, path, &err) < 0 ||
-	    report_print_brief(report, &report_options, out, &err) < 0)
+	if (!ret)
+		ret = report_print_brief(report, &report_options, out, &err);
+	filter_close(out, bytes);
+	output_close(bytes, NULL, NULL);
+	if (ret < 0)
 		fail(&err);
-	filter_close(out, stderr);
 	report_close(report);
 }
 

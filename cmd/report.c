@@ -48,7 +48,7 @@ static const struct argp_option table[] = {
 	{ "json", OPTION_JSON, NULL, 0, "As JSON, with every figure there is", 1 },
 	{ "csv", OPTION_CSV, NULL, 0, "The table of a view as CSV", 1 },
 	{ "output", 'o', "FILE", 0, "Write to FILE", 1 },
-	{ "sort", OPTION_SORT, "KEY", 0, "Order by a column, named as in JSON", 2 },
+	{ "sort", OPTION_SORT, "KEY", 0, "Order by a column, named as in JSON or text", 2 },
 	{ "limit", OPTION_LIMIT, "N", 0, "At most N rows, or all", 2 },
 	{ "min", OPTION_MIN, "PCT", 0, "No rows below PCT percent", 2 },
 	{ "function", OPTION_FUNCTION, "RE", 0, "Only rows of functions that match", 2 },
@@ -99,10 +99,21 @@ static void parse_time(struct argp_state *state, const char *value, struct repor
 		snprintf(from, sizeof(from), "%.*s", (int)(comma - value), value);
 	if (!comma || comma - value >= (long)sizeof(from) ||
 	    units_parse_duration(from, &from_ns) < 0 ||
-	    (comma[1] && units_parse_duration(comma + 1, &to_ns) < 0) || from_ns >= to_ns)
+	    (comma[1] && units_parse_duration(comma + 1, &to_ns) < 0))
 		argp_error(state, "--time: '%s' is not FROM,TO, as in 1.5,2s or 200ms,", value);
+	if (from_ns >= to_ns)
+		argp_error(state, "--time: '%s' as FROM,TO ends no later than it begins", value);
 	report->from_s = (double)from_ns / 1e9;
 	report->to_s = comma[1] ? (double)to_ns / 1e9 : HUGE_VAL;
+}
+
+static void set_format(struct argp_state *state, enum report_format format)
+{
+	struct report_options *report = &((struct arguments *)state->input)->report;
+
+	if (report->format != REPORT_TEXT && report->format != format)
+		argp_error(state, "--json and --csv: give one of them");
+	report->format = format;
 }
 
 static error_t parse(int key, char *value, struct argp_state *state)
@@ -115,10 +126,10 @@ static error_t parse(int key, char *value, struct argp_state *state)
 		state->child_inputs[0] = &arguments->common;
 		return 0;
 	case OPTION_JSON:
-		report->format = REPORT_JSON;
+		set_format(state, REPORT_JSON);
 		return 0;
 	case OPTION_CSV:
-		report->format = REPORT_CSV;
+		set_format(state, REPORT_CSV);
 		return 0;
 	case 'o':
 		arguments->output = value;
@@ -207,6 +218,12 @@ static int unknown_view(const char *word, bool or_file, struct error *err)
 	return meant ? error_hint(err, "did you mean '%s'?", meant) : hint_at_views(err);
 }
 
+static int several_files(const char *first, const char *second, struct error *err)
+{
+	error_set(err, ERR_USAGE, "'%s' and '%s': a report is of one file", first, second);
+	return error_hint(err, "it is given as `cprof report [VIEW] [FILE]`");
+}
+
 static int assign_operands(struct arguments *arguments, struct error *err)
 {
 	const char *first = arguments->operands[0], *second = arguments->operands[1];
@@ -219,8 +236,12 @@ static int assign_operands(struct arguments *arguments, struct error *err)
 		arguments->file = second ?: DEFAULT_PROFILE;
 		return 0;
 	}
-	if (second || !may_be_file(first))
+	if (!may_be_file(first))
 		return unknown_view(first, !second, err);
+	if (second && !is_view(second))
+		return may_be_file(second) ? several_files(first, second, err)
+					   : unknown_view(second, false, err);
+	arguments->report.view = second;
 	arguments->file = first;
 	return 0;
 }

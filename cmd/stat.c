@@ -19,8 +19,9 @@ struct stat_options {
 	const char *output; /* NULL: stderr; "-": stdout */
 	int view;
 	bool runs_given;
-	FILE *file; /* of output */
-	FILE *out;  /* what is printed goes there, on its way to file */
+	bool has_separator; /* among the arguments of a single command */
+	FILE *file;	    /* of output */
+	FILE *out;	    /* what is printed goes there, on its way to file */
 };
 
 enum { OPTION_PMU = 1, OPTION_JSON, OPTION_CSV, OPTION_WARMUP, OPTION_DURATION };
@@ -68,8 +69,11 @@ static void take_commands(struct argp_state *state, struct stat_options *options
 	char **words = state->argv + state->next - 1;
 
 	vec_push(&options->commands, words);
-	for (; state->quoted && *words; words++) {
+	for (; *words; words++) {
 		if (strcmp(*words, "---") != 0)
+			continue;
+		options->has_separator |= !state->quoted;
+		if (!state->quoted)
 			continue;
 		*words = NULL;
 		vec_push(&options->commands, words + 1);
@@ -177,6 +181,7 @@ static void print_interval(void *context, const struct stat_result *result,
 
 	stat_views[options->view].interval(result, interval, options->out);
 	fflush(options->out);
+	fflush(options->file);
 }
 
 static int measure(struct stat_options *options)
@@ -213,7 +218,11 @@ int cmd_stat(int argc, char **argv)
 	int status;
 
 	options_parse(&parser, argc, argv, &options, &options.common);
-	options.file = options.output ? output_open(options.output, &err) : stderr;
+	if (options.has_separator && !options.common.quiet)
+		warn("--- is an argument of %s: several commands are compared behind a -- before "
+		     "the first",
+		     options.commands.at[0][0]);
+	options.file = options.output ? output_open(options.output, &err) : output_errors();
 	if (options.file)
 		options.out =
 			options.view == STAT_TEXT ? terminal_text(options.file) : options.file;

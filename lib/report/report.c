@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/suggest.h"
+#include "base/units.h"
 #include "report/analyze/analysis.h"
 #include "report/load/select.h"
 #include "report/view/shape.h"
@@ -171,6 +172,16 @@ static struct span span_of(const struct report_options *options)
 	return (struct span){ microseconds(options->from_s), microseconds(options->to_s) };
 }
 
+static int check_span(const struct profile *profile, const struct span *span, struct error *err)
+{
+	int64_t end_us = profile->run.wall_us;
+
+	if (end_us < 0 || !profile->run.complete || span->from_us <= end_us)
+		return 0;
+	return error_set(err, ERR_USAGE, "--time: the recording ends at %s",
+			 units_seconds((double)end_us / 1e6).text);
+}
+
 static int analyze(struct job *job, const struct profile *profile,
 		   const struct report_options *options, struct error *err)
 {
@@ -180,8 +191,10 @@ static int analyze(struct job *job, const struct profile *profile,
 		.tid = options->tid,
 		.span = span_of(options),
 	};
-	int ret = selection_init(&job->selection, profile, &select, err);
+	int ret = check_span(profile, &select.span, err);
 
+	if (ret >= 0)
+		ret = selection_init(&job->selection, profile, &select, err);
 	if (ret < 0)
 		return ret;
 	analysis_init(&job->analysis, profile, &job->selection,

@@ -5,6 +5,7 @@ import fcntl
 import os
 import pty
 import re
+import socket
 import struct
 import termios
 from pathlib import Path
@@ -161,6 +162,28 @@ def test_closed_standard_error_is_survived(runner, cprof):
     result = runner.run("sh", "-c", f"'{cprof}' frobnicate 2>&-")
     assert result.returncode == 64
     assert result.stdout == ""
+
+
+def written_to_stderr(runner, *command, **options):
+    """What each write(2) to standard error wrote: it is a packet there."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    runner.cprof_run(*command, stderr=theirs, **options)
+    theirs.close()
+    writes = []
+    while text := ours.recv(1 << 20):
+        writes.append(text.decode())
+    ours.close()
+    return writes
+
+
+@pytest.mark.parametrize("locale", ["C.UTF-8", "C"])
+@pytest.mark.parametrize("command, first, last", [
+    (["record", "true"], "exit 0", "more: cprof report"), (["stat", "-r", "2", "true"], "2 runs", "page-faults"),
+    (["stat", "--json", "true"], "{", "}")])
+def test_what_goes_to_standard_error_at_the_end_is_written_in_one_piece(runner, command, first, last, locale):
+    """Others may write there meanwhile: jobs of a build, say."""
+    [text] = written_to_stderr(runner, *command, env={"LC_ALL": locale})
+    assert first in text and last in text and text.endswith("\n")
 
 
 def test_reader_that_goes_away_fails_the_report_without_a_word(runner, record, cprof):

@@ -626,6 +626,7 @@ def test_with_no_room_at_all_the_program_does_not_run(runner, cprof):
     (["-F", "x", "true"], "x"),
     (["-e", "cylces", "true"], "did you mean 'cycles'"),
     (["-e", "", "true"], "empty"),
+    (["-o", "-", "true"], "not a stream"),
     (["-g", "dwarv", "true"], "dwarf"),
     (["--stack-size", "1G", "true"], "--stack-size"),
     (["--heap=sometimes", "true"], "--heap"),

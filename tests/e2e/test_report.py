@@ -60,6 +60,31 @@ def test_a_file_named_like_a_view_is_reached_by_a_path(run, profile):
     assert run("report", "heap", env=wide).stdout != expected
 
 
+def test_the_file_may_come_first(run, profile):
+    shutil.copy(profile, profile.parent / "heap")
+    assert run("report", "cprof.data", "functions").stdout == run("report", "functions").stdout != ""
+    assert run("report", "./heap", "leaks", "--json").stdout == run("report", "leaks", "--json").stdout
+
+
+def test_a_report_is_of_one_file(run, profile):
+    shutil.copy(profile, profile.parent / "other.data")
+    fails(run("report", "cprof.data", "other.data"), 64, "'cprof.data' and 'other.data'", "[VIEW] [FILE]")
+    fails(run("report", "cprof.data", "bogus"), 64, "'bogus' is not a view")
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (["--time", "2,1"], "'2,1' as FROM,TO ends no later than it begins"), (["--time", "x,1"], "'x,1' is not FROM,TO"),
+    (["--time", "1000,"], "--time: the recording ends at "), (["functions", "--json", "--csv"], "give one of them")])
+def test_arguments_that_make_no_sense_are_refused(run, profile, arguments, said):
+    result = run("report", *arguments)
+    assert (result.returncode, result.stdout) == (64, "") and said in result.stderr
+
+
+@pytest.mark.parametrize("view, title, key", [("heap", "allocated", "allocated_bytes"), ("threads", "CPU", "share")])
+def test_columns_can_be_named_as_in_text(run, profile, view, title, key):
+    assert run("report", view, "--sort", title).stdout == run("report", view, "--sort", key).stdout != ""
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_options_may_stand_between_view_and_file(run, profile, view):
     result = run("report", view, "--json", "cprof.data")

@@ -128,7 +128,11 @@ def test_the_table_marks_what_may_be_chance(run, programs):
 
 
 def test_the_separator_is_an_argument_without_an_explicit_start(run):
-    assert run("stat", "echo", "a", "---", "b").stdout == "a --- b\n"
+    result = run("stat", "echo", "a", "---", "b")
+    assert result.stdout == "a --- b\n"
+    assert "--- is an argument of echo" in result.stderr
+    assert run("stat", "-q", "echo", "a", "---", "b").stderr == ""
+    assert "--- is an argument" not in run("stat", "-r", "1", "--", "true", "---", "true").stderr
 
 
 def test_the_status_is_that_of_the_last_that_failed(run):
