@@ -72,7 +72,7 @@ cmd_objs  := $(call objs,$(cmd_srcs))
 unit_objs := $(call objs,$(unit_srcs))
 # What the shim does apart from interposing is tested like any other code, sanitizers and all.
 shim_unit := $(patsubst %.c,$(O)/%.o,$(filter-out %hooks.c,$(wildcard lib/shim/*.c)))
-programs  := $(patsubst tests/programs/%,$(O)/programs/%,$(basename $(prog_srcs))) $(if $(CROSS),,$(O)/programs/bench_unwind)
+programs  := $(patsubst tests/programs/%,$(O)/programs/%,$(basename $(prog_srcs))) $(if $(CROSS),,$(O)/programs/bench_unwind $(O)/programs/bench_collector)
 
 cprof := $(O)/cprof
 shim  := $(O)/libcprof-heap.so
@@ -142,6 +142,11 @@ $(O)/programs/bench_unwind: $(wildcard tests/bench/unwind/*.c) $(filter-out %hoo
 	$(call say,PROG)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(prog_cflags) -fomit-frame-pointer -fno-optimize-sibling-calls $(LDFLAGS) -o $@ $^ $(deps_libs) $(LIBS) -ldl
+
+$(O)/programs/bench_collector: tests/bench/collector/main.c tests/unit/heap_fake.h $(lib)
+	$(call say,PROG)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(prog_cflags) $(LDFLAGS) -o $@ $(filter-out %.h,$^) $(deps_libs) $(LIBS)
 
 # libFuzzer's, see scripts/fuzz.  A line "// FUZZ: ..." of the source says what is fuzzed.
 build/fuzz/%: tests/fuzz/%.c $(lib_srcs)

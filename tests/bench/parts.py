@@ -7,6 +7,7 @@ that is a matter of its own gets a file of its own, and a row here.
 
 from dataclasses import dataclass
 
+import collector
 import counting
 import fixed
 import heap
@@ -43,7 +44,9 @@ PARTS = (
           Column("named_s", "exit to names", "s"), Column("report_rss", "report's memory", "B")),
          lambda bench: bench.campaign.reports()),
     Part("record", "what CPU samples with call stacks cost, and how good they are", sampling.COLUMNS, sampling.measure),
-    Part("heap", "what one malloc or free more costs, by depth, live blocks and threads", heap.COLUMNS, heap.measure),
+    Part("heap", "what one malloc or free more costs, by depth, live blocks, threads and program", heap.COLUMNS, heap.measure),
+    Part("collector", "how fast the recorder takes heap events, by how many blocks are live", collector.COLUMNS,
+         collector.measure),
     Part("fixed", "what it costs to record /bin/true", fixed.COLUMNS, fixed.measure),
     Part("processes", "what each process costs, of a script that runs 2,000 short programs", processes.COLUMNS,
          processes.measure),

@@ -29,6 +29,7 @@ class Profiler:
     size: str = FULL             # of the run: less where a program becomes ten or a hundred times slower
     quick: bool = False          # part of --quick
     no_report: str = None
+    image: str = None            # what the program runs in, if not in its own file
 
     def missing(self):
         absent = [need for need in self.needs if not (shutil.which(need) or glob.glob(need))]
@@ -46,6 +47,14 @@ def cprof(*options):
 def perf(*options):
     # Without --no-bpf-event it ends up to a second late: that is `bench fixed`'s to show.
     return lambda program, folder: (["perf", "record", "-q", "-F", str(RATE_HZ), "--no-bpf-event", *options, "--"], {})
+
+
+def valgrind(tool):
+    return lambda program, folder: (["valgrind", "-q", f"--tool={tool}", f"--{tool}-out-file={folder}/{tool}.out"], {})
+
+
+def valgrind_image(tool):
+    return next(iter(glob.glob(f"/usr/libexec/valgrind/{tool}-*64-linux")), None)
 
 
 def environment(**variables):
@@ -120,7 +129,9 @@ PROFILERS = (
     Profiler("gperftools heap", HEAP, (f"{LIB}/libtcmalloc.so.4", "google-pprof"),
              environment(LD_PRELOAD=f"{LIB}/libtcmalloc.so.4", HEAPPROFILE="{folder}/heap"),
              (("google-pprof", pprof_report("google-pprof", "heap.*.heap")),), size=TINY),
-    Profiler("valgrind dhat", HEAP, ("valgrind",),
-             lambda program, folder: (["valgrind", "-q", "--tool=dhat", f"--dhat-out-file={folder}/dhat.out"], {}),
-             size=TENTH, no_report="its viewer is a page for a browser"),
+    Profiler("valgrind dhat", HEAP, ("valgrind",), valgrind("dhat"), size=TENTH, image=valgrind_image("dhat"),
+             no_report="its viewer is a page for a browser"),
+    Profiler("valgrind massif", HEAP, ("valgrind",), valgrind("massif"),
+             (("ms_print", lambda program, folder: ["ms_print", f"{folder}/massif.out"]),), size=TENTH,
+             image=valgrind_image("massif")),
 )

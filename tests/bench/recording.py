@@ -53,7 +53,8 @@ class Campaign:
         folder = fresh_folder(self.folder, f"{group.name} {profiler.name}")
         before, variables = profiler.wrap(workload.program, folder)
         run = try_run(self.meter, group, profiler.name,
-                      Command([*before, workload.program, *workload.arguments[size]], workload.program, folder,
+                      Command([*before, workload.program, *workload.arguments[size]],
+                              profiler.image or workload.program, folder,
                               {**workload.environment, **variables}, workload.drive.get(size)))
         if not run:
             return

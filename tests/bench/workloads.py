@@ -12,6 +12,15 @@ from profilers import FULL, TENTH, TINY
 
 STARTUP_S = 60
 HERE = os.path.dirname(os.path.abspath(__file__))
+SQL = """
+create table item (id integer primary key, name text, price real, kind text);
+create index item_name on item (name);
+with recursive n (i) as (select 1 union all select i + 1 from n where i < ROWS)
+  insert into item select i, printf('%08x', i * 2654435761 & 4294967295), i * 1.5, 'kind ' || i % 20 from n;
+select count(*), sum(price) from item where name like '0%';
+select kind, count(*), avg(price), group_concat(name) from item group by kind order by 2;
+select a.id, b.price from item a join item b on a.name = b.name where a.id % 10 = 0 order by b.price limit 100;
+"""
 
 
 @dataclass
@@ -77,6 +86,14 @@ def compiler(folder):
 
 def preprocess(source, text):
     subprocess.run(["g++", "-E", "-x", "c++", source, "-o", text], check=True)
+
+
+def sqlite():
+    """Rows inserted, indexed, searched, grouped and joined."""
+    def arguments(nr):
+        return [":memory:", ".output /dev/null", SQL.replace("ROWS", str(nr))]
+    return Workload("sqlite3", "a table in memory: insert, index, search, group, join", "/usr/bin/sqlite3",
+                    sizes(arguments(200_000), arguments(20_000), arguments(2_000)))
 
 
 def redis(folder):
