@@ -29,6 +29,12 @@ pytest_plugins = ["frames", "shim_events"]
 
 TIME_LIMIT_S = 300
 
+# Files that --quick leaves out as wholes: each of their tests runs real programs, or programs under stress.
+SLOW_FILES = {f"test_{name}.py" for name in (
+    "attach", "bench", "damaged_files", "debug_files", "debuginfod", "guest", "heap_modes", "heap_shapes",
+    "inline_chains", "jobs", "own_allocators", "reach", "real_programs", "remedies", "shim", "stat_attach",
+    "stops", "timeline", "trees", "untracked")}
+
 # What would change the output of cprof or of the programs under it.
 FOREIGN = ("DEBUGINFOD_URLS", "NO_COLOR", "PAGER", "COLUMNS", "LESS", "LD_PRELOAD", "SUDO_UID", "SUDO_GID")
 
@@ -191,6 +197,11 @@ class Need:
         if paranoid() > 2 and os.geteuid() != 0:
             pytest.skip(f"perf_event_paranoid is {paranoid()}: perf is refused to this user")
 
+    def kernel(self):
+        """Counts of what the kernel does, such as page faults and switches, while it happens."""
+        if paranoid() > 1 and os.geteuid() != 0:
+            pytest.skip(f"perf_event_paranoid is {paranoid()}: this user counts user code only")
+
     def root(self):
         if os.geteuid() != 0:
             pytest.skip("needs root")
@@ -286,6 +297,12 @@ def nobody(cprof):
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.fixture(params=["root", "nobody"])
+def anybody(request, runner):
+    """A Runner as we are, and as an ordinary user."""
+    return runner if request.param == "root" else request.getfixturevalue("nobody")
+
+
 def reachable_copy(cprof, folder):
     """cprof and its shim where everybody can read them (a checkout may be below /root)."""
     for file in (cprof, cprof.parent / "libcprof-heap.so"):
@@ -313,7 +330,9 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(config, items):
     left_out = {"long"} if not config.getoption("--long") else set()
     left_out |= {"slow"} if config.getoption("--quick") else set()
-    deselected = [item for item in items if any(item.get_closest_marker(name) for name in left_out)]
+    files_left_out = SLOW_FILES if config.getoption("--quick") else set()
+    deselected = [item for item in items if any(item.get_closest_marker(name) for name in left_out) or
+                  item.path.name in files_left_out]
     config.hook.pytest_deselected(items=deselected)
     items[:] = [item for item in items if item not in deselected]
 

@@ -39,6 +39,7 @@ PATCHED = {
               "su nobody -s /bin/sh -c './cprof stat --json -o nobody programs/burn 20'; "
               "echo -1 >/proc/sys/kernel/perf_event_paranoid",
     "report": "./cprof record -q --heap=off -o /tmp/profile programs/burn 2000; ./cprof report --json /tmp/profile >report",
+    "seldom": "./cprof record -q -F 100 --heap=off -o /tmp/profile programs/burn 2000; ./cprof report --json /tmp/profile >seldom",
     "perf_burn": "perf stat -x ';' -o perf_burn -e instructions,cycles programs/burn 2000",
     "frames": "./cprof record -q -o f.cprof programs/frames 60; ./cprof report --json f.cprof >frames",
     "sites": "./cprof record -q -o h.cprof programs/heap_sites truth 1500; ./cprof report --json h.cprof >sites",
@@ -189,7 +190,8 @@ def test_a_recording_has_the_ipc_of_every_function(patched):
 
 
 def test_totals_of_a_recording_are_those_of_perf(patched):
-    counters = json.loads(patched["report"])["cpu"]["counters"]
+    """Of few samples: while the kernel takes one, some 55 us, the PMU stands still."""
+    counters = json.loads(patched["seldom"])["cpu"]["counters"]
     for name, value in perf_counts(patched, "perf_burn").items():
         assert counters[name]["status"] == "counted"
         assert counters[name]["value"] == pytest.approx(value, rel=0.05), name
@@ -204,8 +206,8 @@ def test_stacks_are_complete_through_leaf_functions_and_signal_handlers(patched)
 
 
 # Of tests/programs/frames: each keeps three blocks of 64 bytes and uses as much time.
-WAYS = ("plain", "large", "larger", "huge", "with_alloca", "signed_return", "recursive", "on_alarm", "catching",
-        "unwinding", "in_thread")
+WAYS = ("plain", "large", "larger", "huge", "with_alloca", "realigned", "signed_return", "on_alarm", "on_alternate",
+        "in_vdso", "catching", "unwinding", "in_thread", "recursive")
 
 
 def way_of(stack):
@@ -223,6 +225,7 @@ def test_heap_stacks_are_whole_through_frames_of_all_shapes(patched):
         assert "main" in stack[:4] or "in_thread" in stack, stack
         assert stack.count("recursive") in (0, 5001), stack[:10]
         assert ("wait_for_alarm" in stack) == ("on_alarm" in stack), stack
+        assert ("raising" in stack) == ("on_alternate" in stack), stack
         assert ("throwing" in stack) == ("unwinding" in stack), stack
 
 
@@ -240,10 +243,14 @@ def test_samples_have_whole_stacks_through_frames_of_all_shapes(patched):
     for name in WAYS:  # unwinding is done below catching
         times = 2 if name == "catching" else 1
         assert functions[name] == pytest.approx(times / len(WAYS), abs=0.05), name
+    assert functions["wait_for_alarm"] == pytest.approx(1 / len(WAYS), abs=0.05)
+    assert functions["raising"] == pytest.approx(1 / len(WAYS), abs=0.02)
+    assert functions["main"] == pytest.approx(1 - 1 / len(WAYS), abs=0.05)  # but for the thread
+    assert functions["__kernel_clock_gettime"] > 0.5 / len(WAYS)  # the vDSO's
     # Frames that are larger than what is copied may be gone when they are read.
     reasons = {row["detail"]: row["count"] for row in report["quality"] if row["kind"] == "truncated"}
     assert all("deeper than what was copied" in reason for reason in reasons), reasons
-    assert cpu["truncated_stacks"] <= 0.2 * cpu["samples"]
+    assert cpu["truncated_stacks"] <= 0.01 * cpu["samples"]
 
 
 def test_the_heap_is_as_the_program_counted(patched):

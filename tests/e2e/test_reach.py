@@ -234,25 +234,39 @@ def build_hostile(folder):
     return program
 
 
-def test_hostile_names_cannot_command_the_terminal(cprof, runner, need):
+def test_hostile_names_cannot_command_the_terminal(anybody, need):
     need.tool("gcc")
-    program = build_hostile(runner.folder)
-    output = os.fsencode(runner.folder) + b"/profile" + HOSTILE
-    result = runner.run(cprof, "record", "-o", os.fsdecode(output), os.fsdecode(program), os.fsdecode(HOSTILE), text=False)
+    program, run = build_hostile(anybody.folder), anybody.cprof_run
+    output = os.fsencode(anybody.folder) + b"/profile" + HOSTILE
+    result = run("record", "-o", os.fsdecode(output), os.fsdecode(program), os.fsdecode(HOSTILE), text=False)
     assert result.returncode == 5 and result.stdout == b""
-    texts = [result.stderr, runner.run(cprof, "stat", os.fsdecode(program), os.fsdecode(HOSTILE), text=False).stderr]
-    views = runner.run(cprof, "report", "no-such-view").stderr.split("views are: ")[1].strip().split(", ")
+    texts = [result.stderr, run("stat", os.fsdecode(program), os.fsdecode(HOSTILE), text=False).stderr]
+    views = run("report", "no-such-view").stderr.split("views are: ")[1].strip().split(", ")
     for view in views:
-        result = runner.run(cprof, "report", view, os.fsdecode(output), text=False)
+        result = run("report", view, os.fsdecode(output), text=False)
         assert result.returncode == 0 and result.stderr == b"", (view, result.stderr)
         texts.append(result.stdout)
     for text in texts:
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", text.decode()), text
     assert {"summary", "functions", "heap"} <= set(views)
     assert any(b"work\\x1b[2J\\x07\\n" in text for text in texts) and any(b"leak\\x1b]0;x" in text for text in texts)
-    report = json.loads(runner.run(cprof, "report", "--json", os.fsdecode(output)).stdout)
+    report = json.loads(run("report", "--json", os.fsdecode(output)).stdout)
     assert report["command"][1].startswith("\033[31mx y\n") and report["complete"]
     assert [f for f in report["cpu"]["functions"] if f["name"].startswith("work\033[2J\007\n") and f["self"] > 0.5]
+    stacks = [site["stack"] for site in report["heap"]["sites"]]
+    assert [stack for stack in stacks if stack[-2].startswith("leak\033]0;x")], "the file is the same to both sides"
+
+
+@pytest.mark.parametrize("debug", [["-g"], []], ids=["DWARF", "symbols"])
+def test_functions_with_very_long_names_are_named_whole(record, runner, need, debug):
+    need.tool("gcc")
+    name = "x" * 70000
+    (runner.folder / "long.c").write_text(
+        HOSTILE_SOURCE.replace("NAME_OF_THE_WORK", f"work_{name}").replace("NAME_OF_THE_LEAK", f"leak_{name}"))
+    assert runner.run("gcc", "-O1", *debug, "-o", "long", "long.c").returncode == 0
+    report = record("./long", status=5).report()
+    assert report["cpu"]["functions"][0]["name"] == f"work_{name}"
+    assert report["heap"]["sites"][0]["stack"] == ["main", f"leak_{name}", "malloc"]
 
 
 @pytest.mark.parametrize("name", ["with space", "line\nbreak", "'quoted' \"twice\"", "$(false)", "-q", "caf\udce9"])

@@ -147,6 +147,34 @@ def test_pythons_own_tests(runner, record, need):
     assert profile.report()["heap"]["tracked"]
 
 
+# Of modules that take long, the parts with processes, pipes and signals.
+PYTHON_PARTS = {
+    "test_asyncio": ["test.test_asyncio.test_subprocess.*", "test.test_asyncio.test_unix_events.*",
+                     "test.test_asyncio.test_streams.*"],
+    "test_concurrent_futures": ["ThreadPoolExecutorTest", "ProcessPoolForkProcessPoolExecutorTest"],
+    "test_faulthandler": ["*"],
+    "test_multiprocessing_fork": ["WithProcessesTestProcess"],
+    "test_multiprocessing_spawn": ["WithProcessesTestQueue"],
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("module", PYTHON_PARTS)
+@pytest.mark.parametrize("malloc", ["malloc", "pymalloc"])
+def test_pythons_own_tests_of_processes(runner, record, need, module, malloc):
+    """Those that fail are run once more: they are for machines with time."""
+    need.file("/usr/lib/python3.11/test/test_json", "libpython3.11-testsuite")
+    parts = [word for part in PYTHON_PARTS[module] for word in ("-m", part)]
+    command = ["/usr/bin/python3", "-m", "test", "-w", *parts, module]
+    env = {"PYTHONMALLOC": malloc}
+    plain = runner.run(*command, env=env, timeout=500)
+    profile = record(*command, status=plain.returncode, options=["-q"], env=env, timeout=600)
+    assert "Tests result: SUCCESS" in plain.stdout or plain.returncode
+    # Not by JSON, which has all stacks of each of hundreds of interpreters.
+    assert profile.sql("SELECT tracked FROM process WHERE parent IS NULL AND image = 0") == [(1,)]
+    assert "PROCESSES" in profile.text()
+
+
 def operations(text):
     """Of stress-ng: how often each stressor did what it does."""
     return dict(re.findall(r"metrc: \[\d+\] (\w+) +(\d+) +[\d.]+ ", text))

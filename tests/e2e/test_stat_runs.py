@@ -155,7 +155,8 @@ def test_what_does_not_go_together_is_bad_usage(run, arguments):
 
 # --- over time ---------------------------------------------------------------------------------------
 
-def test_intervals_add_up_to_the_whole(runner, programs):
+def test_intervals_add_up_to_the_whole(runner, programs, need):
+    need.kernel()
     script = f"for i in 1 2 3 4; do '{programs}/pages' 500; sleep 0.2; done"
     command = stat(runner, "-I", "20", "sh", "-c", script)
     intervals = command["intervals"]
@@ -174,7 +175,8 @@ def test_nothing_done_is_zero_and_not_unknown(runner):
     assert None not in values and 0 in values
 
 
-def test_intervals_are_printed_as_they_pass(runner, cprof):
+def test_intervals_are_printed_as_they_pass(runner, cprof, need):
+    need.kernel()
     process = runner.start(cprof, "stat", "-I", "30", "-e", "cs", "sh", "-c", "read line", stdin=subprocess.PIPE,
                            stderr=subprocess.PIPE, text=True)
     line = process.stderr.readline()  # while the program waits for us

@@ -49,8 +49,10 @@ def test_shares_are_right_and_the_event_has_a_name_of_its_own(record_stops, prog
     assert cpu["ipc"] is None
     said = " ".join(profile.stderr.split())
     assert "sampled cpu-time" in said and "--cap-add=PERFMON" in said
-    assert functions["seventy"]["self"] == pytest.approx(0.7, abs=0.2)
-    assert functions["thirty"]["self"] == pytest.approx(0.3, abs=0.2)
+    # Of each other: the kernel has a larger share where others use the CPUs, and there are fewer samples then.
+    seventy, thirty = functions["seventy"], functions["thirty"]
+    of_both = seventy["self"] / (seventy["self"] + thirty["self"])
+    assert of_both == pytest.approx(0.7, abs=max(0.2, 2 * seventy["error"]))
     assert functions["main"]["total"] > 0.9
     assert cpu["counters"]["cpu-time"]["value"] == pytest.approx(1.5e9, rel=0.2)
     assert cpu["counters"]["task-clock"]["value"] == pytest.approx(1.5e9, rel=0.1)

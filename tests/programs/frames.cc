@@ -4,8 +4,8 @@
  * frames [MS] - in frames of all shapes, each in a function of its own, uses MS milliseconds (40) of
  * CPU time, most of it in spin(), which calls nothing, and keeps KEPT (3) blocks of 64 bytes.
  *
- * These are all ways: plain large larger huge with_alloca signed_return recursive on_alarm catching
- * unwinding in_thread.
+ * These are all ways: plain large larger huge with_alloca realigned signed_return on_alarm on_alternate
+ * in_vdso catching unwinding in_thread recursive.  in_vdso reads the clock instead of spinning.
  */
 #include <alloca.h>
 #include <csignal>
@@ -31,6 +31,16 @@ NOINLINE static void spin(long n)
 		sink = sink + n;
 }
 
+NOINLINE static void read_clock(long n)
+{
+	struct timespec now;
+
+	for (n /= 50; n--;)
+		clock_gettime(CLOCK_MONOTONIC, &now);
+}
+
+static void (*volatile burn)(long) = spin;
+
 static double used_ms()
 {
 	struct timespec used;
@@ -46,7 +56,7 @@ NOINLINE static void work()
 	for (int i = 0; i < 3; i++)
 		*static_cast<volatile char *>(malloc(64)) = 1;
 	while (used_ms() < until)
-		spin(5000);
+		burn(5000);
 }
 
 /* So that the frame is there. */
@@ -78,6 +88,18 @@ NOINLINE static void with_alloca()
 	use(room, size);
 	work();
 	use(room, size);
+}
+
+/* Where locals are aligned further than the stack is. */
+NOINLINE static void realigned()
+{
+	alignas(256) char room[512];
+	size_t size = 3000 + (sink & 1);
+
+	use(room, sizeof(room));
+	use(alloca(size), size);
+	work();
+	use(room, sizeof(room));
 }
 
 SIGNED NOINLINE static void signed_return()
@@ -118,6 +140,35 @@ NOINLINE static void interrupted()
 	signal(SIGVTALRM, on_alarm);
 	setitimer(ITIMER_VIRTUAL, &soon, nullptr);
 	wait_for_alarm();
+}
+
+NOINLINE static void on_alternate(int)
+{
+	work();
+	__asm__ volatile("");
+}
+
+/* The handler has a stack of its own. */
+NOINLINE static void raising()
+{
+	static char room[1 << 16];
+	struct sigaction action = {};
+	stack_t alternate = {};
+
+	alternate.ss_sp = room;
+	alternate.ss_size = sizeof(room);
+	sigaltstack(&alternate, nullptr);
+	action.sa_handler = on_alternate;
+	action.sa_flags = SA_ONSTACK;
+	sigaction(SIGUSR1, &action, nullptr);
+	raise(SIGUSR1);
+}
+
+NOINLINE static void in_vdso()
+{
+	burn = read_clock;
+	work();
+	burn = spin;
 }
 
 struct unwinding_object {
@@ -172,11 +223,14 @@ int main(int argc, char **argv)
 	larger();
 	huge();
 	with_alloca();
+	realigned();
 	signed_return();
-	recursive(5000);
 	interrupted();
+	raising();
+	in_vdso();
 	catching();
 	pthread_create(&thread, nullptr, in_thread, nullptr);
 	pthread_join(thread, nullptr);
+	recursive(5000); /* last: to walk up its stacks takes longest, and what comes next is read late */
 	return 0;
 }
