@@ -2,6 +2,7 @@
 """cprof record -p: processes that run already."""
 
 import os
+import select
 import signal
 import subprocess
 import time
@@ -169,6 +170,22 @@ def test_a_chain_of_threads_that_cannot_be_halted_for_it(runner, cprof, program,
         said.update(row["detail"] for row in profile.report()["quality"] if row["kind"] == "bounded")
     assert said == {"threads started while events were opened: some may be missing, or count twice "
                     "(not halted for it: ptrace is refused (Operation not permitted))"}
+
+
+def test_a_thread_that_cannot_be_halted_goes_on_as_soon_as_it_can(runner, cprof, program, programs, need):
+    """The parent of a vfork() stops for nobody before its child has gone on."""
+    need.perf()
+    need.root()
+    relay = program(programs / "relay", 3, 60000, 100, 3000)
+    recorder = attach(runner, cprof, relay.pid)
+    for _ in range(2):
+        assert select.select([relay.stdout], [], [], 20)[0], "it stands still"
+        assert relay.stdout.readline() == "vfork\n"
+    recorder.send_signal(signal.SIGINT)
+    assert recorder.wait(60) == 0, recorder.stderr.read()
+    said = [row["detail"] for row in Profile(runner, runner.folder / "cprof.data", recorder).report()["quality"]
+            if row["kind"] == "bounded"]
+    assert any("not halted for it: its threads do not stop" in detail for detail in said), said
 
 
 def test_a_thread_stands_for_its_process(runner, program, programs, need):

@@ -2,10 +2,12 @@
 #include "record/stops/calm.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "record/stops/halt.h"
@@ -46,21 +48,42 @@ static int try(const struct calm *calm, struct error *err)
 	return ret;
 }
 
-static int open_halted(const struct calm *calm, struct error *why, struct error *err)
+struct halted {
+	const struct calm *calm;
+	struct error *why, *err;
+	int ret; /* as calm_open() returns */
+};
+
+static void *open_halted(void *argument)
 {
+	struct halted *halted = argument;
+	const struct calm *calm = halted->calm;
 	uint64_t start_ns = clock_now_ns();
 	struct halt halt;
 	int ret;
 
-	if (halt_begin(&halt, calm->attach, why) < 0)
-		return 0;
-	ret = calm->open(calm->context, &halt.threads, err);
+	if (halt_begin(&halt, calm->attach, halted->why) < 0)
+		return NULL;
+	ret = calm->open(calm->context, &halt.threads, halted->err);
 	if (ret >= 0)
 		has_opened(calm);
 	halt_end(&halt);
 	log_debug(LOG_TARGET, "halted for %s",
 		  units_time((int64_t)(clock_now_ns() - start_ns)).text);
-	return ret < 0 ? ret : 1;
+	halted->ret = ret < 0 ? ret : 1;
+	return NULL;
+}
+
+/* In a thread of its own, with whose end none is traced any more. */
+static int open_while_halted(const struct calm *calm, struct error *why, struct error *err)
+{
+	struct halted halted = { calm, why, err, 0 };
+	pthread_t thread;
+
+	if (thread_start(&thread, "cprof-halt", open_halted, &halted, why) < 0)
+		return 0;
+	pthread_join(thread, NULL);
+	return halted.ret;
 }
 
 int calm_open(const struct calm *calm, struct error *why, struct error *err)
@@ -78,7 +101,7 @@ int calm_open(const struct calm *calm, struct error *why, struct error *err)
 			  units_time((int64_t)took_ns).text);
 	}
 	if (took_ns <= calm->halt_most_ns)
-		return open_halted(calm, why, err);
+		return open_while_halted(calm, why, err);
 	error_set(why, ERR_UNSUPPORTED, "they would stand still for %s",
 		  units_time((int64_t)took_ns).text);
 	return 0;

@@ -21,8 +21,8 @@ struct halt {
 	struct stops_halted halted;
 };
 
-/* By the thread that ends it, which has to: all that stand still are traced by it.  After a failure
- * nothing does. */
+/* By the thread that ends it, and then itself: all that stand still are traced by it.  After a failure
+ * none does, but one that did not stop in time would still, as soon as it runs, until then. */
 int halt_begin(struct halt *halt, const struct attach *attach, struct error *err);
 void halt_end(struct halt *halt);
 

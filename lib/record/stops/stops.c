@@ -260,6 +260,16 @@ bool stops_wait(struct stops *stops, int fd, uint64_t until_ns, struct stop *sto
 	return found;
 }
 
+static void drop_ended(const struct stops *stops, struct stops_halted *halted)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < halted->nr; i++)
+		if (is_pending(stops, halted->at[i].tid))
+			halted->at[kept++] = halted->at[i];
+	halted->nr = kept;
+}
+
 bool stops_halt(struct stops *stops, struct stops_halted *halted, uint64_t until_ns)
 {
 	struct stop stop;
@@ -269,6 +279,8 @@ bool stops_halt(struct stops *stops, struct stops_halted *halted, uint64_t until
 			vec_push(halted, stop);
 		take_ends(stops);
 		if (halted->nr >= stops->pending.nr)
+			drop_ended(stops, halted);
+		if (halted->nr == stops->pending.nr)
 			return true;
 		if (clock_now_ns() >= until_ns)
 			return false;
