@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "base/vec.h"
 
 struct pattern {
 	const char *name;
@@ -122,6 +123,7 @@ Test(heap_blocks, hold_what_was_put_in_whatever_the_addresses)
 		{ "far apart", 0x10, 1ULL << 32, 30000 },
 		{ "one byte apart", 1, 1, 30000 },
 		{ "the last ones of user space", 0x7ffffff00000, 8, 0x20000 },
+		{ "the same of aarch64", 0xfffffff00000, 8, 0x20000 },
 		{ "the last ones of all", UINT64_MAX - 100, 1, 101 },
 	};
 
@@ -181,6 +183,25 @@ static uint64_t next_in_crowd(uint64_t address)
 		address += 64;
 	while (blocks_hash(address) >> 48);
 	return address;
+}
+
+/* Where programs have their heaps and their mappings on x86-64 and on aarch64. */
+Test(heap_blocks, of_every_machine_are_packed)
+{
+	const uint64_t starts[] = { 0x555555555000, 0x7ffff7000000, 0xaaaaaaaaa000, 0xffffff000000 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++) {
+		struct blocks blocks = { 0 };
+		struct block former;
+		size_t nr = 0;
+
+		for (uint64_t j = 0; j < 10000; j++)
+			put(&blocks, starts[i] + 264 * j, j, &former);
+		for (size_t j = 0; j < ARRAY_SIZE(blocks.shard); j++)
+			nr += blocks.shard[j].nr;
+		cr_assert_eq(nr, 10000, "%zu from %#lx on", nr, starts[i]);
+		blocks_release(&blocks);
+	}
 }
 
 Test(heap_blocks, in_a_crowd_are_found_and_gone_like_others)

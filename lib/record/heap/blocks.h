@@ -49,10 +49,11 @@ struct block {
 #define BLOCKS_GROUP_BITS 6 /* of addresses that have the same home */
 #define BLOCKS_IN_LINE 3
 
-/* Bits of what is packed.  Allocators align to 8 bytes at least, and programs have 47 bits. */
-#define BLOCKS_ADDRESS_BITS 47
+/* Bits of what is packed.  Allocators align to 8 bytes at least, and programs have 48 bits: on x86-64
+ * one less. */
+#define BLOCKS_ADDRESS_BITS 48
 #define BLOCKS_ALIGN_BITS 3
-#define BLOCKS_SITE_BITS 20
+#define BLOCKS_SITE_BITS 19
 #define BLOCKS_BORN_BITS 48 /* three days */
 #define BLOCKS_SIZE_BITS 32
 
