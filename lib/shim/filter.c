@@ -126,10 +126,15 @@ static uint32_t compute(uint32_t a, uint16_t operation, uint32_t b)
 	}
 }
 
-/* That ends the program. */
+static uint32_t operand(const struct machine *m, const struct sock_filter *i)
+{
+	return BPF_SRC(i->code) == BPF_X ? m->x : i->k;
+}
+
+/* That ends the program.  (One with a constant 0 is none that the kernel takes.) */
 static bool divides_by_zero(const struct machine *m, const struct sock_filter *i)
 {
-	return i->code == (BPF_ALU | BPF_DIV | BPF_X) && !m->x;
+	return BPF_CLASS(i->code) == BPF_ALU && BPF_OP(i->code) == BPF_DIV && !operand(m, i);
 }
 
 static bool is_taken(uint32_t a, uint16_t condition, uint32_t b)
@@ -169,7 +174,7 @@ static void step(struct machine *m, const struct sock_filter *i)
 		store(m, i->k, m->x);
 		break;
 	case BPF_ALU:
-		m->a = compute(m->a, BPF_OP(i->code), BPF_SRC(i->code) == BPF_X ? m->x : i->k);
+		m->a = compute(m->a, BPF_OP(i->code), operand(m, i));
 		break;
 	case BPF_MISC:
 		if (BPF_MISCOP(i->code) == BPF_TAX)
@@ -182,11 +187,9 @@ static void step(struct machine *m, const struct sock_filter *i)
 
 static uint32_t distance(const struct machine *m, const struct sock_filter *i)
 {
-	uint32_t b = BPF_SRC(i->code) == BPF_X ? m->x : i->k;
-
 	if (BPF_OP(i->code) == BPF_JA)
 		return i->k;
-	return is_taken(m->a, BPF_OP(i->code), b) ? i->jt : i->jf;
+	return is_taken(m->a, BPF_OP(i->code), operand(m, i)) ? i->jt : i->jf;
 }
 
 uint32_t filter_run(const struct sock_fprog *program, long number,

@@ -9,7 +9,8 @@
  *
  * A filter may end the program for a call that it never makes itself.  So each is kept and run, by
  * the kernel's rules, before each call of ours, which is left out if it would be refused.  The
- * address of the call, which filters see, is taken for one that they do not know.
+ * address of the call, which filters see, is taken for one that they do not know.  One that the
+ * kernel then refuses, of which we do not hear, is kept as well.
  */
 #ifndef SHIM_FILTER_H
 #define SHIM_FILTER_H
@@ -30,7 +31,7 @@ bool filter_add(const struct sock_fprog *program);
 /* All filters let the call with these arguments through. */
 bool filter_allows(long number, const uint64_t argument[FILTER_ARGUMENTS]);
 
-/* What comes out of a program, SECCOMP_RET_..., that the kernel takes: for tests. */
+/* What comes out of a program, SECCOMP_RET_...: for tests. */
 uint32_t filter_run(const struct sock_fprog *program, long number,
 		    const uint64_t argument[FILTER_ARGUMENTS]);
 

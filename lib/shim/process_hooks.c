@@ -29,6 +29,12 @@ static bool is_ours(void)
 	return session_live() && sys_getpid() == session.pid;
 }
 
+/* Or it cannot be told: a filter of system calls refuses that. */
+static bool may_be_ours(void)
+{
+	return session_live() && (sys_getpid() < 0 || is_ours());
+}
+
 /* --- forking ----------------------------------------------------------------------------------*/
 
 static void note_fork(const uintptr_t *frame)
@@ -248,7 +254,7 @@ EXPORT int prctl_hook(int option, unsigned long a, unsigned long b, unsigned lon
 		      unsigned long d)
 {
 	real_find();
-	if (option == PR_SET_SECCOMP && is_ours())
+	if (option == PR_SET_SECCOMP && may_be_ours())
 		give_up(a == SECCOMP_MODE_STRICT, (const struct sock_fprog *)b);
 	return real.prctl(option, a, b, c, d);
 }
@@ -265,7 +271,7 @@ void before_syscall(long number, unsigned long operation, unsigned long flags, c
 {
 	real_find();
 	next_syscall = real.syscall;
-	if (number == __NR_seccomp && is_ours())
+	if (number == __NR_seccomp && may_be_ours())
 		give_up(operation == SECCOMP_SET_MODE_STRICT && !flags,
 			operation == SECCOMP_SET_MODE_FILTER ? filter : NULL);
 }

@@ -34,11 +34,16 @@ void ring_recover(struct ring *ring)
 	atomic_store_explicit(&ring->shared->low, 0, memory_order_release);
 }
 
+/* The program may have given up to look at the clock: nobody knows then. */
+#define AGE_UNKNOWN UINT64_MAX
+
 static uint64_t beat_age_ns(const struct wire_control *control)
 {
 	uint64_t beat_ns = atomic_load_explicit(&control->heartbeat_ns, memory_order_relaxed);
 	uint64_t now_ns = sys_monotonic_ns();
 
+	if (!now_ns)
+		return AGE_UNKNOWN;
 	return now_ns > beat_ns ? now_ns - beat_ns : 0;
 }
 
@@ -97,21 +102,26 @@ static bool extend(struct ring *ring, uint32_t pos, uint32_t tail)
 
 static bool has_hope(const struct ring *ring, unsigned int *doubts)
 {
-	if (beat_age_ns(ring->control) <= WIRE_HEARTBEAT_LIMIT_NS)
+	uint64_t age_ns = beat_age_ns(ring->control);
+
+	if (age_ns <= WIRE_HEARTBEAT_LIMIT_NS || age_ns == AGE_UNKNOWN)
 		*doubts = 0;
 	else if (++*doubts == DOUBTS)
 		return false;
 	return ring_recorder_exists(ring);
 }
 
-/* Until tail is another, or for WAIT_NS: signals come all the time in some programs. */
+/* Until tail is another, or for WAIT_NS: signals come all the time in some programs.  Without a clock
+ * the first one ends it. */
 static void sleep_on_tail(struct wire_ring *shared, uint32_t tail)
 {
-	uint64_t until_ns = sys_monotonic_ns() + WAIT_NS, now_ns = until_ns - WAIT_NS;
+	uint64_t now_ns = sys_monotonic_ns(), until_ns = now_ns + WAIT_NS;
 
-	while (now_ns < until_ns &&
-	       sys_futex_wait(&shared->tail, tail, until_ns - now_ns) == -SYS_EINTR)
+	while (sys_futex_wait(&shared->tail, tail, until_ns - now_ns) == -SYS_EINTR) {
 		now_ns = sys_monotonic_ns();
+		if (!now_ns || now_ns >= until_ns)
+			break;
+	}
 }
 
 /* Waits until tail moves from `tail`; false if there is nobody to move it. */

@@ -141,7 +141,7 @@ def check_filtered(profile):
     assert profile.spoiled_heap() == []
 
 
-@pytest.mark.parametrize("how", ["writes", "strict"])
+@pytest.mark.parametrize("how", ["writes", "twice", "strict"])
 def test_a_filter_that_kills_on_what_the_shim_cannot_do_without(guest, record, programs, how):
     run = guest(programs / "guest_seccomp", how)
     assert run.stdout == run.alone != ""

@@ -3,7 +3,7 @@
 /*
  * guest_seccomp HOW - gives up all system calls but those that an allocator and the end of a program
  * need, on pain of death, and goes on allocating: 3000 blocks.  HOW: by prctl, by syscall; writes: all
- * but write and _exit; strict: all but read, write and _exit, and the CPU's clock; try: only tries
+ * but write and _exit; twice: first the former, then the latter; strict: all but read, write and _exit, and the CPU's clock; try: only tries
  * whether it could, in every way that fails.
  *
  * Prints what it allocated and freed.
@@ -34,6 +34,7 @@ static struct sock_filter filter[] = {
 	ALLOW(futex),
 	ALLOW(write),
 	ALLOW(exit_group),
+	ALLOW(prctl),
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
 
@@ -104,6 +105,8 @@ int main(int argc, char **argv)
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	allocate_and_free(1);
 	if (argc != 2 || give_up(argv[1], strcmp(argv[1], "writes") ? &program : &writes))
+		return 2;
+	if (!strcmp(argv[1], "twice") && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &writes))
 		return 2;
 	for (int i = 0; i < 3000; i++)
 		deep(i % 60);

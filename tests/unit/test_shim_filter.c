@@ -193,6 +193,19 @@ static struct sock_filter not_on_seven[] = {
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_LOG),
 };
 
+/* It is run before the kernel has looked at it. */
+Test(shim_filter, that_divides_by_a_constant_0_ends_the_program)
+{
+	static struct sock_filter code[] = {
+		BPF_STMT(BPF_ALU | BPF_DIV | BPF_K, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	static const uint64_t zero[FILTER_ARGUMENTS];
+	uint32_t action = filter_run(&(struct sock_fprog){ 2, code }, __NR_futex, zero);
+
+	cr_expect(eq(u32, action, SECCOMP_RET_KILL));
+}
+
 Test(shim_filter, lets_through_what_all_filters_do)
 {
 	static const uint64_t seven[FILTER_ARGUMENTS] = { 7 }, one[FILTER_ARGUMENTS] = { 1 };

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <linux/filter.h>
 #include <linux/futex.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "shim/filter.h"
 #include "shim/ring.h"
 #include "shim_file.h"
 
@@ -195,6 +199,32 @@ Test(shim_ring, a_recorder_is_waited_for_as_long_where_signals_come_all_the_time
 	cr_expect(put(SIZE));
 	cr_expect(zero(u64, shared->lost));
 	pthread_join(recorder, NULL);
+}
+
+/* As programs may that have libc's, which takes no system call. */
+static void give_up_the_clock(void)
+{
+	static struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_clock_gettime, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	cr_assert(filter_add(&(struct sock_fprog){ sizeof(code) / sizeof(*code), code }));
+}
+
+Test(shim_ring, a_recorder_that_is_gone_is_not_waited_for_where_there_is_no_clock)
+{
+	const int32_t nobody = INT32_MAX;
+
+	for (uint32_t i = 0; i < SIZE; i++)
+		cr_assert(put(i));
+	file.control->launcher = nobody;
+	give_up_the_clock();
+	get_signals_every_us(300);
+	cr_expect(not(put(SIZE)));
+	cr_expect(not(ring_recorder_exists(&ring)));
 }
 
 static void *beat_only(void *stop)
