@@ -395,8 +395,7 @@ static void tell_overhead(struct record *record)
 {
 	int64_t used_us = cpu_used_us() - record->cpu_used_us;
 
-	aggregate_quality(record->aggregate, PROFILE_OVERHEAD,
-			  "microseconds of CPU time that cprof itself used meanwhile",
+	aggregate_quality(record->aggregate, PROFILE_OVERHEAD, PROFILE_OVERHEAD_CPU,
 			  used_us > 0 ? (uint64_t)used_us : 0);
 }
 

@@ -405,7 +405,7 @@ void sides_stop(struct sides *sides)
 	sampler_finish(sides->sampler);
 	stopper_finish(sides->stopper);
 	if (sides->collector)
-		heap_collector_finish(sides->collector, NULL);
+		heap_collector_finish(sides->collector);
 	tell_faults(sides);
 	faults_close(sides->faults);
 	sides->faults = NULL;

@@ -156,8 +156,7 @@ static bool map_segment(int fd)
 	else
 		sys_madvise(session.segment, WIRE_HEAD_BYTES, MADV_DONTFORK);
 	return session.segment &&
-	       trie_init(&session.trie, fd, wire_segment_at(i) + WIRE_NODES_AT,
-			 &session.segment->nodes_used) &&
+	       trie_init(&session.trie, fd, wire_segment_at(i) + WIRE_NODES_AT, session.segment) &&
 	       area_init(&session.slots, fd, wire_segment_at(i) + WIRE_SLOTS_AT,
 			 sizeof(struct wire_slot) << SESSION_SLOTS_LOG2,
 			 WIRE_SLOTS >> SESSION_SLOTS_LOG2);

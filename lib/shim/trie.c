@@ -7,21 +7,27 @@
 #define GROW_LOG2 2
 #define RESERVE_LOG2 16
 
-static struct trie_index *index_new(struct trie_index *older, uint32_t log2)
+static size_t bytes_of(uint32_t log2)
 {
-	struct trie_index *index =
-		sys_mmap_private(sizeof(*index) + (sizeof(index->entry[0]) << log2));
+	return sizeof(struct trie_index) + (sizeof(struct trie_entry) << log2);
+}
+
+static struct trie_index *index_new(struct trie *trie, struct trie_index *older, uint32_t log2)
+{
+	struct trie_index *index = sys_mmap_private(bytes_of(log2));
 
 	if (sys_failed(index))
 		return NULL;
+	atomic_fetch_add(&trie->segment->index_bytes, bytes_of(log2));
 	index->older = older;
 	index->log2 = log2;
 	return index;
 }
 
-static void index_free(struct trie_index *index)
+static void index_free(struct trie *trie, struct trie_index *index)
 {
-	sys_munmap(index, sizeof(*index) + (sizeof(index->entry[0]) << index->log2));
+	atomic_fetch_sub(&trie->segment->index_bytes, bytes_of(index->log2));
+	sys_munmap(index, bytes_of(index->log2));
 }
 
 static struct wire_node *node(struct trie *trie, uint32_t id)
@@ -54,13 +60,13 @@ static inline uint32_t probe(struct trie_index *index, uint64_t hash, uint32_t p
 /* Half full: the next one takes over.  On failure this one goes on until it is nearly full. */
 static struct trie_index *grow(struct trie *trie, struct trie_index *index)
 {
-	struct trie_index *larger = index_new(index, index->log2 + GROW_LOG2);
+	struct trie_index *larger = index_new(trie, index, index->log2 + GROW_LOG2);
 
 	if (!larger)
 		return index->count < (1u << index->log2) / 8 * 7 ? index : NULL;
 	if (atomic_compare_exchange_strong(&trie->index, &index, larger))
 		return larger;
-	index_free(larger);
+	index_free(trie, larger);
 	return index;
 }
 
@@ -88,14 +94,14 @@ static uint32_t enter(struct trie *trie, uint64_t hash, uint32_t parent, uint64_
 	return id;
 }
 
-bool trie_init(struct trie *trie, int fd, uint64_t at, _Atomic uint32_t *used)
+bool trie_init(struct trie *trie, int fd, uint64_t at, struct wire_segment *segment)
 {
 	size_t block_bytes = sizeof(struct wire_node) << TRIE_BLOCK_LOG2;
 
 	if (!area_init(&trie->nodes, fd, at, block_bytes, WIRE_NODES >> TRIE_BLOCK_LOG2))
 		return false;
-	trie->used = used;
-	atomic_store(used, 1);
+	trie->segment = segment;
+	atomic_store(&segment->nodes_used, 1);
 	return trie_forget(trie);
 }
 
@@ -114,7 +120,7 @@ void trie_reserve(struct trie *trie)
 
 bool trie_forget(struct trie *trie)
 {
-	struct trie_index *index = index_new(NULL, FIRST_LOG2);
+	struct trie_index *index = index_new(trie, NULL, FIRST_LOG2);
 
 	if (index)
 		atomic_store_explicit(&trie->index, index, memory_order_release);
@@ -148,11 +154,12 @@ uint32_t trie_find_elsewhere(struct trie *trie, uint64_t hash, uint32_t parent, 
 uint32_t trie_add(struct trie *trie, uint64_t hash, uint32_t parent, uint64_t address,
 		  uint32_t module)
 {
-	uint32_t id = atomic_fetch_add_explicit(trie->used, 1, memory_order_relaxed);
+	_Atomic uint32_t *used = &trie->segment->nodes_used;
+	uint32_t id = atomic_fetch_add_explicit(used, 1, memory_order_relaxed);
 	struct wire_node *n = id < WIRE_NODES ? node(trie, id) : NULL;
 
 	if (!n) {
-		atomic_fetch_sub_explicit(trie->used, 1, memory_order_relaxed);
+		atomic_fetch_sub_explicit(used, 1, memory_order_relaxed);
 		return 0;
 	}
 	n->address = address;

@@ -47,12 +47,12 @@ struct trie_index {
 
 struct trie {
 	struct area nodes;
-	_Atomic uint32_t *used; /* nodes_used of the segment */
+	struct wire_segment *segment; /* counts nodes and bytes */
 	_Atomic(struct trie_index *) index;
 };
 
 /* fd: the shared file; at: where the nodes are in it. */
-bool trie_init(struct trie *trie, int fd, uint64_t at, _Atomic uint32_t *used);
+bool trie_init(struct trie *trie, int fd, uint64_t at, struct wire_segment *segment);
 
 /* Of a stack: by that of its caller's and the address of its frame.  The upper bits count. */
 static inline uint64_t trie_hash(uint64_t parent_hash, uint64_t address)

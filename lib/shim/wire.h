@@ -125,7 +125,7 @@
 #define WIRE_ASAN_OPTIONS "verify_asan_link_order=0"
 
 #define WIRE_MAGIC UINT64_C(0x31656e7772706325)
-#define WIRE_VERSION 6
+#define WIRE_VERSION 7
 
 #define WIRE_DOOR "cprof-heap" /* then the path */
 
@@ -240,13 +240,14 @@ struct wire_segment {
 	_Atomic uint32_t reason;       /* enum wire_reason */
 	_Atomic uint64_t off_sequence; /* when state became OFF; later events are missing */
 	int32_t pid, ppid;
-	uint64_t start_sequence; /* no event of this image is below */
-	uint64_t start_clock;	 /* wire_clock() ... */
-	uint64_t start_ns;	 /* ... and CLOCK_MONOTONIC, then */
-	_Atomic uint64_t missed; /* calls before start_sequence, which could not be recorded */
-	uint64_t fork_sequence;	 /* of a forked one: WIRE_FORK's; 0: nobody told of the fork */
-	uint32_t forked;	 /* 1: by a fork; 0: by an exec */
-	uint32_t allocator;	 /* the module whose malloc it is; 0: not known */
+	uint64_t start_sequence;      /* no event of this image is below */
+	uint64_t start_clock;	      /* wire_clock() ... */
+	uint64_t start_ns;	      /* ... and CLOCK_MONOTONIC, then */
+	_Atomic uint64_t missed;      /* calls before start_sequence, which could not be recorded */
+	uint64_t fork_sequence;	      /* of a forked one: WIRE_FORK's; 0: nobody told of the fork */
+	uint32_t forked;	      /* 1: by a fork; 0: by an exec */
+	uint32_t allocator;	      /* the module whose malloc it is; 0: not known */
+	_Atomic uint64_t index_bytes; /* of what finds nodes, which is in memory of the process */
 
 	_Alignas(64) _Atomic uint32_t rings_used; /* of ring[]; grows */
 	_Atomic uint32_t slots_used;

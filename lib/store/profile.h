@@ -374,6 +374,11 @@ enum profile_quality_kind {
 /* The detail of PROFILE_UNREADABLE begins so when the memory of processes cannot be seen. */
 #define PROFILE_MEMORY_UNREADABLE "memory of processes: /proc/PID/status: "
 
+/* The details of PROFILE_OVERHEAD, in files, that say what they count. */
+#define PROFILE_OVERHEAD_CPU "microseconds of CPU time that cprof itself used meanwhile"
+#define PROFILE_OVERHEAD_MEMORY \
+	"bytes of memory, about, that cprof's heap shim used in the process where it used most"
+
 /* Something that was not measured as it should be.  One row per (kind, detail). */
 struct profile_quality {
 	enum profile_quality_kind kind;

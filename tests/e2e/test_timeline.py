@@ -107,6 +107,13 @@ def test_resident_memory_follows_the_heap(wave):
         assert peak["other_bytes"] == peak["anonymous_bytes"] - peak["heap_bytes"]
 
 
+def test_the_memory_of_the_shim_is_said(record, programs):
+    """Next to nothing else is shared, and what is private of it is little here."""
+    profile = record(programs / "bench_alloc", 300000, 60, 1000, options=["--cpu=off"]).report()
+    [said] = [row["count"] for row in profile["quality"] if row["detail"].startswith("bytes of memory")]
+    assert said == pytest.approx(profile["memory"]["at_heap_peak"]["shared_bytes"], rel=0.2)
+
+
 def test_an_ordinary_user_sees_the_memory_of_its_programs(nobody):
     profile = nobody.record("sleep", "2")  # busy CPUs may keep cprof from looking for much of that
     memory = profile.report()["memory"]

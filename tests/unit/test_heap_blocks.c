@@ -188,7 +188,8 @@ static uint64_t next_in_crowd(uint64_t address)
 /* Where programs have their heaps and their mappings on x86-64 and on aarch64. */
 Test(heap_blocks, of_every_machine_are_packed)
 {
-	const uint64_t starts[] = { 0x555555555000, 0x7ffff7000000, 0xaaaaaaaaa000, 0xffffff000000 };
+	const uint64_t starts[] = { 0x555555555000, 0x7ffff7000000, 0xaaaaaaaaa000,
+				    0xffffff000000 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(starts); i++) {
 		struct blocks blocks = { 0 };

@@ -136,6 +136,19 @@ Test(report_words, what_cprof_took_of_few_samples_has_an_error)
 	}
 }
 
+Test(report_words, what_cprof_took_beside_and_in_memory)
+{
+	struct toy *toy = toy_new();
+
+	toy_quality(toy, PROFILE_OVERHEAD, 216000, PROFILE_OVERHEAD_CPU);
+	toy_quality(toy, PROFILE_OVERHEAD, 5 << 19, PROFILE_OVERHEAD_MEMORY);
+	says(toy, &summary,
+	     "\ncprof itself: 216 ms of CPU beside the program · about 2.5 MiB of its memory\n");
+	toy_process(toy, "cc1", 200, 0);
+	says(toy, &summary, "\n              about 2.5 MiB of the memory of one process\n");
+	toy_free(toy);
+}
+
 Test(report_words, without_a_heap_the_largest_of_several_processes_is_said)
 {
 	struct toy *toy = toy_new();

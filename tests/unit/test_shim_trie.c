@@ -12,8 +12,7 @@ static struct trie trie;
 static void set_up(void)
 {
 	shim_file_make(&file, 8);
-	cr_assert(trie_init(&trie, file.fd, wire_segment_at(0) + WIRE_NODES_AT,
-			    &file.head->nodes_used));
+	cr_assert(trie_init(&trie, file.fd, wire_segment_at(0) + WIRE_NODES_AT, file.head));
 }
 
 TestSuite(shim_trie, .init = set_up);

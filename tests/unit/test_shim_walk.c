@@ -32,8 +32,7 @@ static void set_up(void)
 	backtrace(warm_up, 1);
 	real_find();
 	shim_file_make(&file, 8);
-	cr_assert(trie_init(&trie, file.fd, wire_segment_at(0) + WIRE_NODES_AT,
-			    &file.head->nodes_used));
+	cr_assert(trie_init(&trie, file.fd, wire_segment_at(0) + WIRE_NODES_AT, file.head));
 	modules_init(&modules, file.head, &trie);
 	walk = calloc(1, sizeof(*walk));
 	walk_init(walk, &modules, &trie, stack_top());

@@ -32,7 +32,7 @@ struct heap_collector {
 	uint64_t pushed_ns;
 	struct profile_heap tree;    /* as last pushed */
 	struct profile_heap retired; /* what the shims of forgotten images counted */
-	struct heap_totals totals;
+	uint64_t shim_bytes;	     /* of the image whose shim used most */
 
 	pthread_t thread;
 	bool running;
@@ -156,10 +156,10 @@ static bool is_settled(const struct image *image)
 	       heap_model_is_settled(image->model, image->id);
 }
 
-static void count_image(struct heap_collector *c, const struct image *image)
+static void note_shim(struct heap_collector *c, const struct image *image)
 {
-	c->totals.images++;
-	c->totals.tracked += image->was_tracked;
+	if (image->shim_bytes > c->shim_bytes)
+		c->shim_bytes = image->shim_bytes;
 }
 
 static void retire(struct heap_collector *c, struct image *image)
@@ -169,7 +169,7 @@ static void retire(struct heap_collector *c, struct image *image)
 	image_tell_quality(image, c->frames, c->config.aggregate);
 	image_figures(image, &counted);
 	add_counted(&c->retired, &counted);
-	count_image(c, image);
+	note_shim(c, image);
 	heap_model_retire(c->model, image->id);
 	image_free(image);
 }
@@ -211,10 +211,16 @@ static void push_now_and_then(struct heap_collector *c)
 	retire_images(c);
 }
 
-static void tell_quality(const struct heap_collector *c)
+static void tell_quality(struct heap_collector *c)
 {
-	for (size_t i = 0; i < c->intake.images.nr; i++)
-		image_tell_quality(c->intake.images.at[i], c->frames, c->config.aggregate);
+	vec_each(&c->intake.images, image)
+	{
+		image_tell_quality(*image, c->frames, c->config.aggregate);
+		note_shim(c, *image);
+	}
+	if (c->shim_bytes)
+		aggregate_quality(c->config.aggregate, PROFILE_OVERHEAD, PROFILE_OVERHEAD_MEMORY,
+				  c->shim_bytes);
 }
 
 /* --- the thread -------------------------------------------------------------------------------*/
@@ -245,13 +251,6 @@ static void rest(struct heap_collector *c)
 		channel_sleep(&c->channel, nap_ns(until_ns));
 }
 
-static void count_totals(struct heap_collector *c)
-{
-	vec_each(&c->intake.images, image) count_image(c, *image);
-	c->totals.events = c->intake.events;
-	c->totals.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-}
-
 static void *collect(void *argument)
 {
 	struct heap_collector *c = argument;
@@ -259,7 +258,6 @@ static void *collect(void *argument)
 	prctl(PR_SET_TIMERSLACK, 1); /* naps are of some 100 microseconds */
 	while (!atomic_load(&c->stopping)) {
 		intake_round(&c->intake);
-		c->totals.rounds++;
 		push_now_and_then(c);
 		if (c->intake.over.nr)
 			resolve(c);
@@ -270,7 +268,6 @@ static void *collect(void *argument)
 	push_images(c, true);
 	tell_quality(c);
 	channel_leave(&c->channel);
-	count_totals(c);
 	return NULL;
 }
 
@@ -341,7 +338,7 @@ int heap_collector_module_fd(const struct heap_collector *c, uint32_t profile_mo
 	return module ? module->fd : -1;
 }
 
-void heap_collector_finish(struct heap_collector *c, struct heap_totals *totals)
+void heap_collector_finish(struct heap_collector *c)
 {
 	door_close(c->door);
 	c->door = NULL;
@@ -351,15 +348,13 @@ void heap_collector_finish(struct heap_collector *c, struct heap_totals *totals)
 		pthread_join(c->thread, NULL);
 		c->running = false;
 	}
-	if (totals)
-		*totals = c->totals;
 }
 
 void heap_collector_free(struct heap_collector *c)
 {
 	if (!c)
 		return;
-	heap_collector_finish(c, NULL);
+	heap_collector_finish(c);
 	intake_release(&c->intake);
 	frames_free(c->frames);
 	heap_model_free(c->model);

@@ -79,18 +79,9 @@ void heap_collector_take_faults(struct heap_collector *collector, heap_take_faul
 /* start_ns: of the recording, CLOCK_MONOTONIC. */
 int heap_collector_start(struct heap_collector *collector, uint64_t start_ns, struct error *err);
 
-/* What became of it, apart from the profile. */
-struct heap_totals {
-	uint64_t images;  /* that said hello */
-	uint64_t tracked; /* ... and were accounted */
-	uint64_t events;  /* applied */
-	uint64_t rounds;  /* over the rings */
-	uint64_t cpu_ns;  /* of the collector's thread */
-};
-
 /* Lets nobody in any more, takes out what is left, hands the last figures to the aggregate, ends the
- * threads.  A process that still runs goes on without us.  totals: NULL if not wanted. */
-void heap_collector_finish(struct heap_collector *collector, struct heap_totals *totals);
+ * threads.  A process that still runs goes on without us. */
+void heap_collector_finish(struct heap_collector *collector);
 
 /* The descriptor of the file of the module with this id in the profile; -1: there is none, or no
  * heap stack goes through it.  After _finish(), valid until _free(). */

@@ -280,6 +280,7 @@ void image_read_counters(struct image *image)
 	image->counted_frees = image->counted_bytes = 0;
 	image->lost = image->stalled_ns = 0;
 	image->missed = relaxed(&image->segment->shared->missed);
+	image->shim_bytes = segment_shim_bytes(image->segment);
 	vec_each(&image->segment->rings, ring)
 	{
 		const struct wire_ring *shared = (*ring)->shared;

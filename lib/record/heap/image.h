@@ -83,6 +83,7 @@ struct image {
 	/* From the shared counters, kept when the segment goes. */
 	uint64_t counted_allocations, counted_reallocations, counted_frees, counted_bytes;
 	uint64_t lost, stalled_ns, missed;
+	uint64_t shim_bytes; /* of memory, in the process; see segment_shim_bytes() */
 };
 
 struct image *image_new(struct heap_model *model, struct segment *segment);

@@ -157,6 +157,24 @@ void ring_give_back(struct ring_view *ring)
 	channel_wake_producers(ring->shared);
 }
 
+/* As far round as the producer got; a number that has wrapped says the same. */
+static uint64_t ring_touched_bytes(const struct ring_view *ring)
+{
+	uint32_t pos = atomic_load_explicit(&ring->shared->pos, memory_order_relaxed);
+
+	return (pos <= ring->mask ? pos : ring->mask + 1ul) * sizeof(struct wire_slot);
+}
+
+uint64_t segment_shim_bytes(const struct segment *segment)
+{
+	uint64_t bytes = atomic_load_explicit(&segment->shared->index_bytes, memory_order_relaxed);
+	uint32_t nodes = atomic_load_explicit(&segment->shared->nodes_used, memory_order_relaxed);
+
+	bytes += (nodes < WIRE_NODES ? nodes : WIRE_NODES) * sizeof(struct wire_node);
+	vec_each(&segment->rings, ring) bytes += ring_touched_bytes(*ring);
+	return bytes;
+}
+
 uint32_t ring_filled(const struct ring_view *ring)
 {
 	uint32_t filled =

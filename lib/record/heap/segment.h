@@ -88,6 +88,9 @@ bool segment_module(const struct segment *segment, uint32_t id, struct wire_modu
 /* A string of the segment's text, for free(); NULL if it lies outside or is empty. */
 char *segment_text(const struct segment *segment, uint32_t at, uint32_t bytes);
 
+/* Memory that the shim touched in the process, most of it: stacks, what finds them, and slots. */
+uint64_t segment_shim_bytes(const struct segment *segment);
+
 static inline const struct wire_slot *ring_slot(const struct ring_view *ring, uint32_t pos)
 {
 	return &ring->slots[pos & ring->mask];

@@ -67,6 +67,7 @@ struct analysis {
 	bool end_known; /* of the program itself */
 	size_t nr_pids, nr_threads;
 	struct figure recorder_s; /* CPU time that cprof used beside the program */
+	struct figure shim_bytes; /* memory that it used in the process where that was most */
 
 	struct cpu cpu;
 	struct heap heap;

@@ -71,17 +71,16 @@ static void add_own(struct analysis *a, enum profile_quality_kind kind, uint64_t
 		add(a, kind, count, detail);
 }
 
-/* The recorder says it in microseconds. */
-static void find_recorder_time(struct analysis *a)
+/* What the recorder counted of itself. */
+static struct figure own_figure(const struct profile *profile, const char *detail, double unit)
 {
-	a->recorder_s = FIGURE_ABSENT("not known");
-	for (size_t i = 0; i < a->quality.nr; i++) {
-		const struct quality_row *row = a->quality.at[i];
+	for (size_t i = 0; i < profile->nr_quality; i++) {
+		const struct profile_quality *row = &profile->quality[i];
 
-		if (row->kind == profile_quality_name(PROFILE_OVERHEAD) && row->detail &&
-		    !strncmp(row->detail, "microseconds", strlen("microseconds")))
-			a->recorder_s = FIGURE((double)row->count / 1e6);
+		if (row->kind == PROFILE_OVERHEAD && !strcmp(row->detail, detail))
+			return FIGURE((double)row->count * unit);
 	}
+	return FIGURE_ABSENT("not known");
 }
 
 static bool has_kind(const struct profile *profile, enum profile_quality_kind kind)
@@ -350,7 +349,8 @@ void quality_list(struct analysis *a, const struct profile *profile)
 	for (size_t i = 0; i < profile->nr_quality; i++)
 		add(a, profile->quality[i].kind, profile->quality[i].count,
 		    profile->quality[i].detail);
-	find_recorder_time(a);
+	a->recorder_s = own_figure(profile, PROFILE_OVERHEAD_CPU, 1e-6);
+	a->shim_bytes = own_figure(profile, PROFILE_OVERHEAD_MEMORY, 1);
 	add_unnamed(a);
 	add_overhead(a);
 	add_bounded(a, profile);

@@ -128,17 +128,23 @@ static void say_overhead_inside(struct page *page, const struct cpu *cpu)
 
 static void say_overhead(struct page *page, const struct analysis *a)
 {
+	static const char label[] = "cprof itself: ";
 	bool inside = a->cpu.overhead_samples > 0, beside = !a->recorder_s.absent;
+	bool in_memory = !a->shim_bytes.absent;
 
-	if (!inside && !beside)
+	if (!inside && !beside && !in_memory)
 		return;
 	page_begin(page);
-	page_tinted(page, TINT_NONE, "cprof itself: ");
+	page->indent = sizeof(label) - 1;
+	page_tinted(page, TINT_NONE, label);
 	if (inside)
 		say_overhead_inside(page, &a->cpu);
 	if (beside)
 		page_phrase(page, "%s of CPU beside the program",
 			    units_seconds(a->recorder_s.value).text);
+	if (in_memory)
+		page_phrase(page, "about %s of %s", units_size((uint64_t)a->shim_bytes.value).text,
+			    a->nr_pids > 1 ? "the memory of one process" : "its memory");
 	page_end(page);
 }
 

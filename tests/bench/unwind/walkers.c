@@ -45,7 +45,7 @@ static bool shim_is_there(void)
 		return false;
 	segment = (struct wire_segment *)map(fd, wire_segment_at(0), WIRE_SEGMENT_BYTES);
 	real_find();
-	if (!trie_init(&trie, fd, wire_segment_at(0) + WIRE_NODES_AT, &segment->nodes_used))
+	if (!trie_init(&trie, fd, wire_segment_at(0) + WIRE_NODES_AT, segment))
 		return false;
 	modules_init(&modules, segment, &trie);
 	walk = calloc(1, sizeof(*walk));
