@@ -52,6 +52,7 @@ static struct image_facts *look_at_exec(struct feed *feed, int32_t pid)
 
 	feed->exec_ns = clock_now_ns();
 	image_facts_read(facts, pid, feed->shim);
+	facts->read_ns = clock_now_ns();
 	if (facts->arguments)
 		map_remove(&feed->awaited, (uint64_t)pid);
 	else
@@ -72,6 +73,7 @@ static struct image_facts *look_again(struct feed *feed, int32_t pid)
 		return NULL;
 	facts = xmalloc(sizeof(*facts));
 	*facts = found;
+	facts->read_ns = clock_now_ns();
 	return facts;
 }
 

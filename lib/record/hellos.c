@@ -63,6 +63,35 @@ static struct process_image *image_from_hello(struct images *images,
 			  hello->time_ns);
 }
 
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* By another path, where it has another root. */
+static bool is_called_so(const char *path, const char *said)
+{
+	return path && !strcmp(last_part(path), last_part(said));
+}
+
+/* The last one that was said may be cut.  Those of the program itself are known from us. */
+static bool has_arguments(const struct process_image *image, const struct process_hello *hello)
+{
+	const struct profile_process *row = &image->row;
+
+	if (row->id == 0 && row->arguments)
+		return true;
+	if (!row->arguments || row->nr_arguments < hello->nr_arguments)
+		return false;
+	for (size_t i = 0; i + 1 < hello->nr_arguments; i++)
+		if (strcmp(row->arguments[i], hello->arguments[i]) != 0)
+			return false;
+	return true;
+}
+
+/* What it says is true of it; what was found out from outside may be of what it executed next. */
 static void image_says_hello(struct images *images, struct process_image *image,
 			     const struct process_hello *hello)
 {
@@ -70,9 +99,9 @@ static void image_says_hello(struct images *images, struct process_image *image,
 	image->said_parent_pid = hello->parent_pid;
 	image->row.tracked = true;
 	process_image_set_untracked_reason(image, NULL);
-	if (hello->executable && !image->row.executable)
+	if (hello->executable && !is_called_so(image->row.executable, hello->executable))
 		process_image_set_executable(image, hello->executable);
-	if (hello->arguments && !image->row.arguments)
+	if (hello->arguments && !has_arguments(image, hello))
 		process_image_set_arguments(image, (const char *const *)hello->arguments,
 					    hello->nr_arguments);
 	images_publish(images, image);

@@ -205,6 +205,19 @@ void images_learn(struct images *images, struct process_image *image,
 	pthread_mutex_unlock(&images->lock);
 }
 
+void images_doubt(struct images *images, struct process_image *image, const char *first_code)
+{
+	pthread_mutex_lock(&images->lock);
+	if (!image->row.tracked) {
+		process_image_set_executable(image, first_code);
+		process_image_set_untracked_reason(image, NULL);
+		if (image->row.id != 0)
+			process_image_set_arguments(image, NULL, 0);
+		images_publish(images, image);
+	}
+	pthread_mutex_unlock(&images->lock);
+}
+
 bool images_knows_executable(struct images *images, const struct process_image *image)
 {
 	bool known;

@@ -67,6 +67,9 @@ struct process_image *images_exec(struct images *images, struct process_image *f
 /* What an executed image did not know of itself at its exec. */
 void images_learn(struct images *images, struct process_image *image,
 		  const struct image_facts *facts);
+/* What it knows may be of the image after it: forgotten, but for what it said itself.
+ * first_code: the path of what it mapped first, which is its executable; NULL: not known. */
+void images_doubt(struct images *images, struct process_image *image, const char *first_code);
 bool images_knows_executable(struct images *images, const struct process_image *image);
 void images_end(struct images *images, struct process_image *image, uint64_t time_ns);
 

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -49,10 +50,18 @@ static const char *look_into_file(int fd)
 	return reason;
 }
 
+/* It has no interpreter as it is one, and takes LD_PRELOAD. */
+static bool is_loader(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return !strncmp(name, "ld-", 3) || !strncmp(name, "ld.so", 5);
+}
+
 const char *obstacle_find_in(const char *path)
 {
 	const char *reason = NULL;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = is_loader(path) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd >= 0) {
 		reason = look_into_file(fd);

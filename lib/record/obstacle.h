@@ -15,7 +15,7 @@
 
 /* NULL: none is seen.  shim: the path of libcprof-heap.so; NULL: nothing preloads it. */
 const char *obstacle_find(int32_t pid, const char *shim);
-/* Before it is executed: only what the file itself tells. */
+/* Before it is executed, or after its end: only what the file itself tells. */
 const char *obstacle_find_in(const char *path);
 
 #endif

@@ -59,7 +59,7 @@ void process_image_set_untracked_reason(struct process_image *image, const char 
 void process_image_set_arguments(struct process_image *image, const char *const *arguments,
 				 size_t nr)
 {
-	char **copy = xcalloc(nr + 1, sizeof(*copy));
+	char **copy = arguments ? xcalloc(nr + 1, sizeof(*copy)) : NULL;
 
 	for (size_t i = 0; i < nr; i++)
 		copy[i] = xstrdup(arguments[i]);

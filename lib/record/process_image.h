@@ -32,7 +32,7 @@ struct process_image *process_image_new(int32_t pid, uint32_t number, uint32_t p
 					int64_t start_us);
 void process_image_free(struct process_image *image);
 
-/* These copy what they are given. */
+/* These copy what they are given; NULL: it is not known. */
 void process_image_set_executable(struct process_image *image, const char *path);
 void process_image_set_arguments(struct process_image *image, const char *const *arguments,
 				 size_t nr);

@@ -70,6 +70,8 @@ static void process_runs(struct process *process, struct process_image *image)
 	process->image = image;
 	process->id = image->row.id;
 	process->has_executable = true;
+	process->first_code = NULL;
+	process->facts_ns = 0;
 	process->nr_images++;
 }
 
@@ -185,20 +187,35 @@ void processes_exec(struct processes *processes, uint64_t time_ns, int32_t pid, 
 	space_clear(&process->space);
 	set_name(&process->name, name);
 	end_all_threads(processes, process, time_ns);
+	if (process->facts_ns > time_ns)
+		images_doubt(processes->images, process->image, process->first_code);
+	process->first_code = NULL;
 
 	image = images_exec(processes->images, process->image, process->nr_images, name, facts,
 			    time_ns);
 	if (image != process->image)
 		process_runs(process, image);
 	process->has_executable = images_knows_executable(processes->images, image);
+	process->facts_ns = facts->read_ns;
 	thread_add(processes, process, pid, time_ns);
 }
 
 void processes_learn(struct processes *processes, struct process *process,
 		     const struct image_facts *facts)
 {
+	if (facts->read_ns > process->facts_ns)
+		process->facts_ns = facts->read_ns;
 	images_learn(processes->images, process->image, facts);
 	process->has_executable = images_knows_executable(processes->images, process->image);
+}
+
+void processes_map_code(struct processes *processes, struct process *process, const char *path)
+{
+	if (!process->first_code)
+		process->first_code = path;
+	if (!process->has_executable)
+		processes_learn(processes, process,
+				&(struct image_facts){ .executable = (char *)path });
 }
 
 void processes_rename(struct processes *processes, uint64_t time_ns, int32_t pid, int32_t tid,

@@ -28,11 +28,13 @@
 struct process {
 	uint32_t id; /* of the image that runs now; profile's */
 	int32_t pid;
-	bool has_executable; /* its path is known */
 	struct space space;
 	/* ... and what only processes.c looks at. */
 	struct process_image *image;
-	char *name; /* comm */
+	bool has_executable;	/* its path is known */
+	const char *first_code; /* the path of what it mapped first; NULL: nothing yet */
+	uint64_t facts_ns;	/* when they were read; see image_facts.h */
+	char *name;		/* comm */
 	uint32_t nr_images;
 	struct process_thread {
 		int32_t tid;
@@ -67,6 +69,8 @@ void processes_exec(struct processes *processes, uint64_t time_ns, int32_t pid, 
 /* What the image that runs now did not know of itself at its exec. */
 void processes_learn(struct processes *processes, struct process *process,
 		     const struct image_facts *facts);
+/* It has mapped code of this file, whose path stays valid. */
+void processes_map_code(struct processes *processes, struct process *process, const char *path);
 void processes_rename(struct processes *processes, uint64_t time_ns, int32_t pid, int32_t tid,
 		      const char *name);
 void processes_exit(struct processes *processes, uint64_t time_ns, int32_t pid, int32_t tid);

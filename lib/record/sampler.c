@@ -353,10 +353,7 @@ static void use_mapping(struct sampler *sampler, const struct feed_record *recor
 		  record->module);
 	if (record->facts)
 		processes_learn(sampler->processes, process, record->facts);
-	/* The first code that is mapped is that of the program. */
-	if (!process->has_executable)
-		processes_learn(sampler->processes, process,
-				&(struct image_facts){ .executable = record->module->path });
+	processes_map_code(sampler->processes, process, record->module->path);
 }
 
 static void use_comm(struct sampler *sampler, const struct feed_record *record)

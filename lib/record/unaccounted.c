@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "object/allocator.h"
 #include "record/endings.h"
+#include "record/obstacle.h"
 
 const char unaccounted_not_loaded[] =
 	"libcprof-heap.so was not loaded: LD_PRELOAD was taken out of its environment, its loader "
@@ -40,6 +41,8 @@ static bool parent_is_tracked(const struct images *images, const struct process_
 
 static const char *why_untracked(const struct images *images, const struct process_image *image)
 {
+	const char *reason;
+
 	if (image->row.untracked_reason)
 		return image->row.untracked_reason;
 	if (!image->row.executed && image->row.replaced)
@@ -49,7 +52,8 @@ static const char *why_untracked(const struct images *images, const struct proce
 		       "followed";
 	if (!image->row.executed && image->row.parent != PROFILE_NONE)
 		return "forked by a program whose heap was not accounted";
-	return unaccounted_not_loaded;
+	reason = image->row.executable ? obstacle_find_in(image->row.executable) : NULL;
+	return reason ? reason : unaccounted_not_loaded;
 }
 
 static void tell_heap(struct images *images, struct process_image *image)

@@ -49,6 +49,22 @@ def test_a_static_executable_without_the_cpu_side(record, programs):
     assert "static executable" in profile.report()["heap"]["reason"]
 
 
+def test_static_executables_that_end_at_once(record, runner, need):
+    """Before anybody could look at them."""
+    need.tool("gcc")
+    (runner.folder / "ends.c").write_text("int main(void) { return 0; }")
+    runner.run("gcc", "-static", "-o", "ends", "ends.c")
+    profile = record("sh", "-c", "for i in $(seq 300); do ./ends; done; ./ends", status=None)
+    assert profile.sql("SELECT DISTINCT untracked_reason LIKE 'static executable%' FROM process"
+                       " WHERE executable LIKE '%/ends'") == [(1,)]
+
+
+def test_a_loader_takes_the_shim(record, programs, need):
+    loader = need.file("/lib64/ld-linux-x86-64.so.2", "the loader of another machine is elsewhere")
+    profile = record(loader, programs / "heap_sites", "/dev/null", options=["--cpu=off", "--heap=exact"])
+    assert profile.sql("SELECT tracked FROM process") == [(1,)]
+
+
 def test_a_program_with_capabilities(nobody, programs, need):
     need.root()
     program = nobody.folder / "burn"

@@ -149,6 +149,66 @@ Test(processes, a_program_that_ended_before_it_could_be_looked_at_is_called_by_i
 	cr_assert(eq(str, (char *)seen.processes[2].arguments[0], (char *)"static"));
 }
 
+/* /proc tells of what a process runs now, which may be later than its records say. */
+static void exec_read_at(int32_t pid, uint64_t time_us, const char *path, uint64_t read_us)
+{
+	const char *argument = path;
+	const struct image_facts facts = { .executable = (char *)path,
+					   .arguments = (char **)&argument,
+					   .nr_arguments = 1,
+					   .untracked_reason = (char *)"static executable",
+					   .read_ns = read_us * US };
+
+	processes_exec(processes, time_us * US, pid, strrchr(path, '/') + 1, &facts);
+}
+
+Test(processes, what_was_read_after_the_next_exec_is_not_believed)
+{
+	start(true);
+	fork_process(PROGRAM, 200, 5);
+	exec_read_at(200, 10, "/bin/third", 35);
+	processes_map_code(processes, processes_at(processes, 11 * US, 200), "/bin/first");
+	processes_map_code(processes, processes_at(processes, 11 * US, 200), "/lib/libc.so.6");
+	exec_read_at(200, 20, "/bin/third", 35);
+	exec_read_at(200, 30, "/bin/third", 35);
+	exec_read_at(200, 40, "/bin/fourth", 45);
+	unaccounted_finish(images, 200 * US, true);
+	flush();
+	cr_assert(eq(str, (char *)seen.processes[2].executable, (char *)"/bin/first"));
+	cr_assert(eq(ptr, (void *)seen.processes[3].executable, NULL));
+	cr_assert(eq(str, (char *)seen.processes[4].executable, (char *)"/bin/third"));
+	cr_assert(eq(str, (char *)seen.processes[5].executable, (char *)"/bin/fourth"));
+	cr_assert(not(has_quality("/bin/first: static executable")));
+	cr_assert(has_quality("/bin/third: static executable"));
+}
+
+Test(processes, what_an_image_says_of_itself_is_true)
+{
+	const char *given[] = { "first", "of all" };
+	struct process_hello said = { .pid = 200,
+				      .parent_pid = PROGRAM,
+				      .time_ns = 15 * US,
+				      .executable = "/bin/first",
+				      .arguments = (char *const *)given,
+				      .nr_arguments = 2 };
+
+	start(true);
+	fork_process(PROGRAM, 200, 5);
+	exec_read_at(200, 10, "/bin/second", 25);
+	processes_passed(processes, 18 * US);
+	cr_assert(eq(u32, hellos_match(images, &said, false), 2));
+	exec_read_at(200, 20, "/root/of/its/own/bin/second", 25);
+	said.time_ns = 22 * US;
+	said.executable = "/bin/second";
+	processes_passed(processes, 24 * US);
+	cr_assert(eq(u32, hellos_match(images, &said, false), 3));
+	flush();
+	cr_assert(eq(str, (char *)seen.processes[2].executable, (char *)"/bin/first"));
+	cr_assert(eq(sz, seen.processes[2].nr_arguments, 2));
+	cr_assert(eq(str, (char *)seen.processes[3].executable,
+		     (char *)"/root/of/its/own/bin/second"));
+}
+
 Test(processes, a_fork_starts_a_process_and_each_exec_an_image)
 {
 	start(true);

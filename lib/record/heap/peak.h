@@ -2,9 +2,9 @@
 /*
  * peak - the maximum over time of a sum, and what each part held then, at O(1) an event.
  *
- *	peak_change(&scope, delta_bytes, delta_blocks, time_ns);	// for every change,
- *	if (peak_is_new(&scope, &epoch))				// then its part,
- *		kept = part_now;					// before it changes
+ *	peak_change(&scope, delta_bytes, delta_blocks, time_ns);	// for every change, then
+ *	if (part_epoch != scope.epoch)					// its part, before it
+ *		kept = part_now, part_epoch = scope.epoch;		// changes
  *
  * The maximum is noticed when the sum falls from it: only then does a new epoch begin.  A part
  * remembers what it held at the start of an epoch when it changes for the first time in it, so
@@ -57,15 +57,6 @@ static inline void peak_change(struct peak *peak, int64_t bytes, int64_t blocks,
 	peak->bytes += (uint64_t)bytes;
 	peak->blocks += (uint64_t)blocks;
 	peak->changed_ns = time_ns;
-}
-
-/* True if the part of this epoch has not been kept yet in the present one, in which it is now. */
-static inline bool peak_is_new(const struct peak *peak, uint32_t *epoch)
-{
-	bool is_new = *epoch != peak->epoch;
-
-	*epoch = peak->epoch;
-	return is_new;
 }
 
 /* What a part held at the maximum, by what was kept of it in this epoch and what it holds now. */
