@@ -203,6 +203,8 @@ static int analyze(struct job *job, const struct profile *profile,
 			      .process_sites = options->format == REPORT_JSON,
 			      .samples = job->view == view_find("timeline"),
 			      .callers = job->view == view_find("callers"),
+			      .thread_starts = options->format == REPORT_JSON ||
+					       job->view == view_find("threads"),
 		      });
 	return shape_apply(&job->shape, job->view, &job->analysis, err);
 }

@@ -129,6 +129,25 @@ Test(report_callers, samples_and_allocations_are_of_one_function_and_the_guest_i
 	toy_free(toy);
 }
 
+Test(report_callers, operators_new_are_one_function_whatever_they_take)
+{
+	static const struct report_options options = { .view = "callers", .function = "new" };
+	struct toy *toy = toy_new();
+	uint32_t main = toy_stack(toy, "main", NULL);
+	struct profile_heap_site *site = toy_site(toy, 0, main, PROFILE_NEW);
+
+	toy_heap(toy, 0)->allocations = 1;
+	site->allocations = 2;
+	site->allocated_bytes = 300;
+	toy_event(toy, "cycles", "cycles");
+	sample(toy, main, 40);
+	sample(toy, toy_stack(toy, "main", "operator new(unsigned long)", NULL), 60);
+	has_table(toy, &options,
+		  "self total at peak allocated caller function\n"
+		  "60.0 % 60.0 % 0 B 300 B main operator n…ned long)\n");
+	toy_free(toy);
+}
+
 Test(report_callers, what_begins_a_stack_has_no_caller_and_missing_frames_are_no_function)
 {
 	struct toy *toy = toy_new();

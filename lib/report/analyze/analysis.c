@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "report/analyze/quality.h"
+#include "report/analyze/thread_starts.h"
 
 /* Of all processes together, and of each even so. */
 #define PROCESS_SLICES (16 * HISTORY_SLICES)
@@ -247,6 +248,16 @@ static void list_sites(const struct heap *heap, struct rows *rows,
 		qsort(rows->at, rows->nr, sizeof(rows->at[0]), order);
 }
 
+static void list_threads(struct analysis *a, const struct profile *profile,
+			 const struct selection *selection, const struct analysis_options *options)
+{
+	const char **starts =
+		options->thread_starts ? thread_starts(profile, &a->places, selection) : NULL;
+
+	threads_analyze(&a->threads, profile, selection, starts, &a->cpu);
+	free(starts);
+}
+
 void analysis_init(struct analysis *a, const struct profile *profile,
 		   const struct selection *selection, const struct analysis_options *options)
 {
@@ -276,7 +287,7 @@ void analysis_init(struct analysis *a, const struct profile *profile,
 	list_sites(&a->heap, &a->large_sites, by_allocated);
 	list_processes(a, profile, selection, options);
 	list_busy_processes(a);
-	threads_analyze(&a->threads, profile, &a->places, selection, &a->cpu);
+	list_threads(a, profile, selection, options);
 	count_threads(a);
 	module_table_analyze(&a->modules, &a->chains, selection, &a->cpu, &a->heap);
 	if (options->callers)

@@ -25,6 +25,7 @@ struct analysis_options {
 	bool process_sites; /* sites and timelines also by process */
 	bool samples;	    /* in the timeline, too */
 	bool callers;	    /* otherwise empty */
+	bool thread_starts; /* what threads began in */
 };
 
 struct process_row {

@@ -156,13 +156,21 @@ static void add_sites(struct work *w)
 	}
 }
 
+/* "operator new" is "operator new(unsigned long)" among functions. */
+static bool is_called(const struct function *f, const char *name)
+{
+	size_t length = strlen(name);
+
+	return !strncmp(f->name, name, length) && (!f->name[length] || f->name[length] == '(');
+}
+
 /* library: whose malloc it is; NULL: not known. */
 static bool is_allocator(const struct chains *chains, const struct function *f, const char *name,
 			 const char *library)
 {
 	const char *module = chains_module_name(chains, f->module);
 
-	return f->kind == FUNCTION_NAMED && !f->ours && !strcmp(f->name, name) &&
+	return f->kind == FUNCTION_NAMED && !f->ours && is_called(f, name) &&
 	       (!library || (module && !strcmp(module, library)));
 }
 

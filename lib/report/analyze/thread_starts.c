@@ -15,9 +15,12 @@ const char **thread_starts(const struct profile *profile, struct heap_places *pl
 
 	for (size_t i = 0; i < selection->nr_totals; i++) {
 		const struct profile_total *total = &selection->totals[i];
-		uint32_t function = heap_places_start(places, total->stack);
+		uint32_t function;
 		uint64_t *nr;
 
+		if (total->event != 0)
+			continue;
+		function = heap_places_start(places, total->stack);
 		if (function == PROFILE_NONE)
 			continue;
 		nr = map_add(&samples, map_pair(total->thread, function), NULL);

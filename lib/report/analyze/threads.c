@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "report/analyze/heap.h"
-#include "report/analyze/thread_starts.h"
 
 /* --- heap --- */
 
@@ -116,10 +115,9 @@ static void add_heap_thread(struct threads *threads, const struct profile *profi
 }
 
 void threads_analyze(struct threads *threads, const struct profile *profile,
-		     struct heap_places *places, const struct selection *selection,
+		     const struct selection *selection, const char *const *starts,
 		     const struct cpu *cpu)
 {
-	const char **starts = thread_starts(profile, places, selection);
 	size_t most = profile->nr_threads + profile->nr_heap_threads;
 
 	*threads = (struct threads){ .storage = xcalloc(most + 1, sizeof(threads->storage[0])) };
@@ -127,14 +125,13 @@ void threads_analyze(struct threads *threads, const struct profile *profile,
 		if (selection->threads[i])
 			add(threads, profile, selection, &profile->threads[i], &cpu->threads[i],
 			    cpu->reason)
-				->start_function = starts[i];
+				->start_function = starts ? starts[i] : NULL;
 	for (size_t i = 0; i < profile->nr_heap_threads; i++)
 		if (selection->heap_threads[i])
 			add_heap_thread(threads, profile, selection, &profile->heap_threads[i],
 					cpu);
 	if (threads->rows.nr)
 		qsort(threads->rows.at, threads->rows.nr, sizeof(threads->rows.at[0]), by_use);
-	free(starts);
 }
 
 void threads_release(struct threads *threads)

@@ -9,7 +9,6 @@
 #define REPORT_ANALYZE_THREADS_H
 
 #include "report/analyze/cpu.h"
-#include "report/analyze/heap_places.h"
 #include "report/analyze/rows.h"
 #include "report/load/select.h"
 
@@ -32,8 +31,9 @@ struct threads {
 	struct thread_row *storage;
 };
 
+/* starts: thread_starts(); NULL: nobody wants to know. */
 void threads_analyze(struct threads *threads, const struct profile *profile,
-		     struct heap_places *places, const struct selection *selection,
+		     const struct selection *selection, const char *const *starts,
 		     const struct cpu *cpu);
 void threads_release(struct threads *threads);
 
