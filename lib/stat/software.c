@@ -24,8 +24,8 @@ static const struct {
 };
 enum { NR_PERF = SOFTWARE_CPU_MIGRATIONS + 1 };
 
-static const char no_usage[] = "getrusage tells it of programs that cprof started only, and /proc "
-			       "until the process ends";
+static const char no_usage[] = "getrusage tells it of programs that cprof started when they have "
+			       "ended, and /proc of others until then";
 static const char from_proc[] = "from /proc/PID/stat, in ticks of the kernel's clock";
 static const char peak_from_proc[] = "from /proc/PID/status, since the process started";
 static const char not_in_proc[] = "/proc has it of living threads only";

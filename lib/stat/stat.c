@@ -128,7 +128,7 @@ static bool take_usage(const struct measurement *m, struct usage *usage)
 {
 	if (!m->run.attach.nr) {
 		usage_of_program(usage, &m->run.supervisor.usage);
-		return true;
+		return !m->run.left_running;
 	}
 	if (!m->has_usage_before || !usage_read(usage, &m->run.attach))
 		return false;

@@ -282,6 +282,26 @@ def test_a_second_signal_leaves_the_program_running(runner, cprof):
         process.stderr.close()
 
 
+def test_what_is_left_running_has_no_usage(runner, cprof):
+    """Least of all that of the run before it."""
+    script = "trap '' TERM; echo $$; [ -e warm ] && exec sleep 60; touch warm"
+    process = runner.start(cprof, "stat", "--json", "-o", "stat.json", "--warmup", "1", "sh", "-c", script,
+                           stdout=subprocess.PIPE, text=True)
+    pid = [int(process.stdout.readline()) for _ in range(2)][1]
+    try:
+        while process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            time.sleep(0.3)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        process.stdout.close()
+    command, = json.loads((runner.folder / "stat.json").read_text())["commands"]
+    events = {event["name"]: event for event in command["events"]}
+    assert events["task-clock"]["mean"] is not None
+    for name in ("user-time", "system-time", "max-rss"):
+        assert events[name]["mean"] is None and "ended" in events[name]["reason"]
+
+
 def test_a_reader_that_went_away_does_not_change_the_status(runner, cprof):
     reader, writer = os.pipe()
     os.close(reader)
