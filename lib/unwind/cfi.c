@@ -127,6 +127,8 @@ static bool read_fde_at(const struct unwind_image *image, struct fde *fde, uint6
 		return false;
 	need(image, &image->frame, address, LENGTH_BYTES_MAX);
 	struct bytes entry = read_entry(&in);
+	if (bytes_left(&entry) > FDE_MAX)
+		return false;
 	need(image, &image->frame, address, bytes_address(&in) - address);
 	return read_fde(image, fde, entry);
 }
