@@ -169,7 +169,7 @@ def test_without_proc_the_cpu_side_works(runner, cprof, programs):
 # until cprof has nothing left but its main thread.
 BROKEN = """
 "$1" 200
-until [ "$(sqlite3 -readonly "$2" 'SELECT count(*) > 50 FROM v_sample')" = 1 ]; do kill -USR1 $PPID; sleep 0.1; done
+until [ "$(sqlite3 -readonly "$2" 'SELECT count(*) > 50 FROM v_sample' 2>/dev/null)" = 1 ]; do kill -USR1 $PPID; sleep 0.1; done
 case $3 in
 full) cat /dev/zero > small/fill 2>/dev/null ;;
 unwritable) chmod 555 out ;;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """cprof record and stat between a shell, a terminal and a program: jobs, signals, sudo, timeout."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -209,7 +210,8 @@ def test_a_stop_that_is_sent_to_us_reaches_the_program(runner, cprof):
             process.terminate()
             assert process.wait(60) == 143
         finally:
-            os.killpg(process.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # all is well, and the group gone
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 # --- terminals -----------------------------------------------------------------------------------

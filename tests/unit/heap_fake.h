@@ -123,13 +123,4 @@ static inline void fake_free(struct fake_ring *ring, uint64_t address)
 	ring->shared->frees++;
 }
 
-static inline uint32_t fake_node(struct fake_image *image, uint32_t parent, uint64_t address,
-				 uint32_t module)
-{
-	uint32_t id = image->shared->nodes_used++;
-
-	image->nodes[id] = (struct wire_node){ address, parent, module };
-	return id;
-}
-
 #endif
