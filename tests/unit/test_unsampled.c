@@ -66,10 +66,20 @@ Test(unsampled, is_no_matter_of_programs_whose_threads_run_for_long)
 {
 	cr_expect(is_material((struct threads){ 200, 200, 2.0, 1 }));
 	cr_expect_not(is_material((struct threads){ 200, 200, 10.0, 9 }));
-	cr_expect_not(is_material((struct threads){ 1, 1, 40.0, 10 }), "one thread");
+	cr_expect_not(is_material((struct threads){ 1, 1, 1.0, 0 }), "one thread");
 	cr_expect_not(is_material((struct threads){ 20, 0, 0.5, 0 }), "10 ms in all");
-	cr_expect_not(is_material((struct threads){ 20, 20, 40.0, 20 }), "others had the CPU");
 	cr_expect_not(is_material((struct threads){ 0 }));
+}
+
+Test(unsampled, is_more_where_interrupts_come_late)
+{
+	struct unsampled found = find(run((struct threads){ 2, 2, 400.0, 250 }));
+
+	cr_expect(found.late);
+	cr_expect(epsilon_eq(dbl, found.samples, 300, 1e-6));
+	cr_expect(unsampled_is_material(&found));
+	cr_expect_not(find(run(short_ones)).late);
+	cr_expect_not(is_material((struct threads){ 2, 2, 400.0, 350 }), "an eighth");
 }
 
 Test(unsampled, is_not_told_of_samples_that_got_lost)

@@ -228,22 +228,33 @@ static char *silent_text(const struct unsampled *unsampled)
 			 threads.text);
 }
 
+static char *short_threads_text(const struct profile_event *event,
+				const struct unsampled *unsampled)
+{
+	char *silent = silent_text(unsampled);
+	char *text = xasprintf("the kernel gives each thread its first one after a whole period "
+			       "(%s), %s; %s sees more",
+			       period_text(event, unsampled->period).text, silent,
+			       event->period ? "a shorter one (-c)" : "a higher frequency (-F)");
+
+	free(silent);
+	return text;
+}
+
 static void add_unsampled(struct analysis *a, const struct profile *profile)
 {
-	const struct profile_event *event = profile->events;
 	struct unsampled unsampled;
-	char *silent;
+	char *text;
 
 	unsampled_find(&unsampled, profile);
 	if (!unsampled_is_material(&unsampled))
 		return;
-	silent = silent_text(&unsampled);
-	add(a, PROFILE_UNSAMPLED, (uint64_t)(unsampled.samples + 0.5),
-	    keep(a, xasprintf("the kernel gives each thread its first one after a whole period "
-			      "(%s), %s; %s sees more",
-			      period_text(event, unsampled.period).text, silent,
-			      event->period ? "a shorter one (-c)" : "a higher frequency (-F)")));
-	free(silent);
+	if (unsampled.late)
+		text = xstrdup("interrupts of the clock came late, as where a virtual machine has "
+			       "to wait for its CPUs");
+	else
+		text = short_threads_text(profile->events, &unsampled);
+	add(a, PROFILE_UNSAMPLED, (uint64_t)(unsampled.samples + 0.5), keep(a, text));
 }
 
 static void add_unfinished(struct analysis *a, const struct profile *profile)

@@ -53,12 +53,17 @@ static bool is_told(const struct profile *profile)
 	       profile->nr_events > 0 && is_period_of_threads(&profile->events[0]);
 }
 
+static bool is_clock(const struct profile_event *event)
+{
+	return event->unit && !strcmp(event->unit, "ns");
+}
+
 /* Up to a first sample; 0: not known. */
 static double period(const struct profile_event *event, const struct sampled *sampled)
 {
 	if (event->period)
 		return (double)event->period;
-	if (event->unit && !strcmp(event->unit, "ns") && event->frequency_hz)
+	if (is_clock(event) && event->frequency_hz)
 		return 1e9 / event->frequency_hz;
 	return sampled->samples ? sampled->weight / (double)sampled->samples : 0;
 }
@@ -68,13 +73,15 @@ static void compare(struct unsampled *unsampled, const struct profile *profile,
 {
 	const struct profile_event *event = profile->events;
 	double each = period(event, sampled), value = event->value - sampled->weight;
+	bool late = value > each * (double)profile->nr_threads;
 
-	/* More than a period of each thread has some other reason, like a CPU that others use. */
-	if (each <= 0 || value <= 0 || value / each > (double)profile->nr_threads)
+	/* What a PMU counts until an interrupt comes is all in its sample. */
+	if (each <= 0 || value <= 0 || (late && !is_clock(event)))
 		return;
 	*unsampled = (struct unsampled){ .period = each,
 					 .samples = value / each,
 					 .share = value / event->value,
+					 .late = late,
 					 .nr_threads = profile->nr_threads };
 	for (size_t i = 0; i < profile->nr_threads; i++)
 		unsampled->nr_silent += !sampled->has_any[i];
@@ -96,5 +103,5 @@ void unsampled_find(struct unsampled *unsampled, const struct profile *profile)
 bool unsampled_is_material(const struct unsampled *unsampled)
 {
 	return unsampled->share >= MATERIAL_SHARE && unsampled->samples >= MATERIAL_SAMPLES &&
-	       unsampled->nr_threads >= MANY_THREADS;
+	       (unsampled->late || unsampled->nr_threads >= MANY_THREADS);
 }

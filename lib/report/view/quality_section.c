@@ -54,7 +54,7 @@ static const char *meaning(enum profile_quality_kind kind)
 		[PROFILE_OVERHEAD] = "what cprof itself cost",
 		[PROFILE_UNREADABLE] = "files or memory that could not be read",
 		[PROFILE_INTERRUPTED] = "the recording did not end as it should",
-		[PROFILE_UNSAMPLED] = "samples that were never due: threads are too short for them",
+		[PROFILE_UNSAMPLED] = "samples that were due and never came",
 	};
 
 	return meanings[kind];
