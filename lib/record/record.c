@@ -189,12 +189,22 @@ static int open_program(struct record *record, struct error *err)
 	return sides_judge(&record->sides, err);
 }
 
-/* What the records of an exec would tell. */
+static char *find_executable(const char *program)
+{
+	char *path = launch_find_elf(program), *whole = path ? realpath(path, NULL) : NULL;
+
+	free(path);
+	return whole;
+}
+
+/* What the records of an exec would tell.  It may have ended already. */
 static void look_at_program(struct record *record)
 {
 	struct image_facts facts;
 
 	image_facts_read(&facts, record->launch.pid, record->config->shim);
+	if (!facts.executable && !record->attach.nr)
+		facts.executable = find_executable(record->config->arguments[0]);
 	images_executed(record->images, &facts);
 	image_facts_release(&facts);
 }

@@ -43,7 +43,8 @@ static const char *why_untracked(const struct images *images, const struct proce
 {
 	const char *reason;
 
-	if (image->row.untracked_reason)
+	if (image->row.untracked_reason &&
+	    strcmp(image->row.untracked_reason, unaccounted_not_loaded) != 0)
 		return image->row.untracked_reason;
 	if (!image->row.executed && image->row.replaced)
 		return "ran only between fork and exec";

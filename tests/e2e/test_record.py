@@ -84,10 +84,11 @@ def test_an_event_is_charged_to_the_function_that_had_it(record, programs):
     # ... although the other one has about as much of the time.
     functions = functions_of(profile.report())
     assert functions["computes"]["total"] > 0.25
-    # The weights of the samples are the events that there were.
+    # The weights of the samples are the events that there were, nearly: the kernel has a weight be the period
+    # as it is when the sample is taken, and has changed that meanwhile.
     (counted,) = profile.sql("SELECT value FROM event WHERE name = 'page-faults'")[0]
     assert 12000 <= counted <= 13000
-    assert total == pytest.approx(counted, rel=0.05)
+    assert total == pytest.approx(counted, rel=0.2)
 
 
 def test_a_fixed_period_counts_every_event(record, programs):

@@ -165,7 +165,7 @@ def test_of_what_has_ended_nothing_is_known_but_the_reason(runner, cprof, progra
     target.wait(60)
     assert counter.wait(60) == 0
     rows = [line for line in (runner.folder / "stat.csv").read_text().splitlines() if "user-time" in line]
-    assert len(rows) == 1 and ",not-supported," in rows[0] and "until the process ends" in rows[0]
+    assert len(rows) == 1 and ",not-supported," in rows[0] and "of others until then" in rows[0]
 
 
 def test_threads_that_start_meanwhile_count_once(runner, program, programs, need):
