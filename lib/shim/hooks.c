@@ -98,8 +98,11 @@ static inline void *reallocated(int level, const uintptr_t *frame, enum wire_fun
 {
 	if (!block)
 		return allocated(level, frame, function, new_block, size);
-	if (__builtin_expect(level < 0, 0))
-		return count_realloc_end(level, frame, function, block, new_block, size);
+	if (__builtin_expect(level < 0, 0)) {
+		new_block = count_realloc_end(level, frame, function, block, new_block, size);
+		frame_was_needed();
+		return new_block;
+	}
 	guard_phase(level, frame, GUARD_OURS);
 	emit_realloc_end(level, frame, function, new_block, size,
 			 new_block ? WIRE_RESULT_DONE

@@ -3,6 +3,8 @@
 
 import json
 
+import re
+
 import pytest
 
 SUMS = ["allocations", "frees", "reallocations", "allocated_bytes"]
@@ -163,3 +165,33 @@ def test_a_sample_of_huge_blocks_is_exact(heap_in, programs):
 def test_a_sample_has_a_sensible_distance(run, value):
     result = run("record", f"--heap=sample={value}", "true")
     assert result.returncode == 125 and "sample" in result.stderr
+
+
+PASSING = """
+#include <stdlib.h>
+__attribute__((noinline)) static void *get(size_t n) { return malloc(n); }
+__attribute__((noinline)) static void pass(unsigned seed)
+{
+	for (int i = 0; i < 200000; i++)
+		free(realloc(get(rand_r(&seed) % 500 + 1), 600));
+	for (int i = 0; i < 200000; i++)
+		free(get(rand_r(&seed) % 500 + 1));
+}
+int main(void) { pass(1); return 0; }
+"""
+
+
+@pytest.mark.parametrize("mode", ["exact", "sample=4K"])
+@pytest.mark.parametrize("flags", [["-O0"], ["-O2", "-fno-omit-frame-pointer", "-fno-builtin"], ["-O2", "-fno-builtin"]],
+                         ids=" ".join)
+def test_stacks_are_whole_whether_or_not_code_keeps_frame_pointers(heap_in, runner, need, mode, flags):
+    need.tool("gcc")
+    (runner.folder / "passing.c").write_text(PASSING)
+    assert runner.run("gcc", *flags, "-g", "-o", "passing", "passing.c").returncode == 0
+    profile = heap_in(mode, runner.folder / "passing")
+    report = profile.report()
+    sites = [site["stack"] for site in report["heap"]["sites"] if site["allocations"] > 9]
+    assert sites and all("main" in stack and "pass" in stack for stack in sites)
+    assert not [row for row in report["quality"] if row["kind"] == "truncated"]
+    share = float(re.search(r"temporary ([0-9.]+) %", profile.text("heap"))[1])
+    assert share <= 100 and share == pytest.approx(50, abs=5)

@@ -504,3 +504,34 @@ def test_a_limit_of_file_sizes_does_not_keep_the_heap_side_out(runner):
     profile = runner.record("sh", "-c", "ulimit -f", preexec_fn=limit)
     assert profile.report()["heap"]["tracked"] is True
     assert profile.stdout == f"{(50 << 20) // 512}\n", "the program's is as it was"
+
+
+ADOPTING = """
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	void *blocks[40];
+	for (int i = 0; i < 40; i++)
+		blocks[i] = malloc(100);
+	if (!fork()) {
+		for (int i = 0; i < 40; i++)
+			blocks[i] = realloc(blocks[i], 200);
+		free(blocks[0]);
+		_exit(0);
+	}
+	wait(NULL);
+	return 0;
+}
+"""
+
+
+def test_what_a_child_reallocates_of_its_inheritance_is_no_difference(record, runner, need):
+    """It is a free and an allocation in the figures, and a reallocation to the shim."""
+    need.tool("gcc")
+    (runner.folder / "adopting.c").write_text(ADOPTING)
+    assert runner.run("gcc", "-fno-builtin", "-w", "-o", "adopting", "adopting.c").returncode == 0
+    heap = record(runner.folder / "adopting").report()["heap"]
+    assert heap["inherited_frees"] == 40 and heap["allocations"] + heap["reallocations"] >= 80
+    assert heap["counted"]["difference"] == 0 and heap["lost_events"] == 0

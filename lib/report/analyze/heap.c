@@ -171,17 +171,31 @@ static bool find_figures(struct work *w)
 	return found;
 }
 
-/* Frees of what a fork left, or of what nobody saw allocated, are counted there, too. */
+static uint64_t excess(uint64_t of, uint64_t over)
+{
+	return of > over ? of - over : 0;
+}
+
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Frees of what a fork left, or of what nobody saw allocated, are counted there, too.  Where such a
+ * block was reallocated the figures have a free and an allocation. */
 static uint64_t difference(const struct heap *heap)
 {
 	const struct heap_counted *counted = &heap->counted;
 	uint64_t frees =
 		heap->frees +
 		(heap->sample_bytes.absent ? heap->inherited_frees + heap->unknown_frees : 0);
+	uint64_t adopted = lesser(excess(counted->reallocations, heap->reallocations),
+				  lesser(excess(heap->allocations, counted->allocations),
+					 excess(frees, counted->frees)));
 
-	return distance_u64(heap->allocations, counted->allocations) +
-	       distance_u64(heap->reallocations, counted->reallocations) +
-	       distance_u64(frees, counted->frees);
+	return distance_u64(heap->allocations - adopted, counted->allocations) +
+	       distance_u64(heap->reallocations + adopted, counted->reallocations) +
+	       distance_u64(frees - adopted, counted->frees);
 }
 
 /* What an exec takes away is no leak. */
@@ -198,16 +212,30 @@ static void add_live_at_exec(struct work *w)
 	}
 }
 
-static void finish_figures(struct heap *heap)
+/* Temporary ones of a sample are estimated, so that of what was counted they may be more than all. */
+static uint64_t allocations_like_temporary(const struct work *w)
+{
+	uint64_t sum = 0;
+
+	if (w->heap->sample_bytes.absent)
+		return w->heap->allocations;
+	for (size_t i = 0; i < w->profile->nr_heap_sites; i++)
+		if (wants(w, w->profile->heap_sites[i].process))
+			sum += w->profile->heap_sites[i].allocations;
+	return sum;
+}
+
+static void finish_figures(const struct work *w)
 {
 	static const double bounds[PROFILE_NR_LIFETIMES - 1] = { 1e-5, 1e-3, 0.1 };
+	struct heap *heap = w->heap;
 	struct heap_churn *churn = &heap->churn;
 
 	if (heap->allocated_bytes > heap->live_bytes)
 		churn->bytes = heap->allocated_bytes - heap->live_bytes;
 	churn->share = heap->allocated_bytes ? FIGURE(share(churn->bytes, heap->allocated_bytes))
 					     : FIGURE_ABSENT("nothing was allocated");
-	heap->temporary_share = share(heap->temporary, heap->allocations);
+	heap->temporary_share = share(heap->temporary, allocations_like_temporary(w));
 	for (size_t i = 0; i < PROFILE_NR_LIFETIMES; i++) {
 		bool bounded = i < ARRAY_SIZE(bounds);
 
@@ -565,7 +593,7 @@ void heap_analyze(struct heap *heap, const struct profile *profile, struct heap_
 	}
 	heap->live_bytes_error = error_of(heap, w.live_variance);
 	add_live_at_exec(&w);
-	finish_figures(heap);
+	finish_figures(&w);
 	find_allocator(&w);
 	list_sizes(&w);
 	heap_handoffs_list(&heap->handoffs, profile, scope, &heap->arena);

@@ -40,8 +40,8 @@ static void say_peak(struct page *page, const struct heap *heap)
 
 static void say_allocations(struct page *page, const struct heap *heap)
 {
-	page_phrase(page, "%s allocations, %s", units_count(heap->allocations).text,
-		    units_size(heap->allocated_bytes).text);
+	page_phrase(page, "%s allocation%s, %s", units_count(heap->allocations).text,
+		    heap->allocations == 1 ? "" : "s", units_size(heap->allocated_bytes).text);
 }
 
 static void say_live(struct page *page, const struct heap *heap)
