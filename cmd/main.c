@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/commit_signal.h"
 #include "base/log.h"
 #include "base/suggest.h"
 #include "cmd/terminal.h"
@@ -217,6 +218,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	commit_signal_ignore();
 	occupy_standard_descriptors();
 	setlocale(LC_CTYPE, "");
 	alloc_set_out_of_memory(out_of_memory);

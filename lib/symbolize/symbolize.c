@@ -122,13 +122,14 @@ static void end_fetching(void *context)
 	alarm(supervisor->seconds_per_module);
 }
 
-/* The recorder catches signals; here they do what they do by default. */
+/* The recorder catches signals; here they do what they do by default, but for what is meant for it. */
 static void reset_signals(void)
 {
 	sigset_t none;
 
 	for (int signal_nr = 1; signal_nr < NSIG; signal_nr++)
-		signal(signal_nr, SIG_DFL);
+		if (signal_nr != SIGUSR1)
+			signal(signal_nr, SIG_DFL);
 	sigemptyset(&none);
 	pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
@@ -377,6 +378,7 @@ static void take_signals(struct supervisor *supervisor, sigset_t *before)
 	if (supervisor->job.options->leave_signals)
 		return;
 	sigaddset(&taken, SIGINT);
+	sigaddset(&taken, SIGQUIT);
 	sigaddset(&taken, SIGTERM);
 	sigaddset(&taken, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &taken, before);

@@ -678,3 +678,23 @@ def test_a_frequency_above_the_limit_is_lowered_and_said(record):
     assert profile.sql("SELECT frequency_hz FROM event WHERE id = 0") == [(most,)]
     assert any("perf_event_max_sample_rate" in detail
                for (detail,) in profile.sql("SELECT detail FROM quality WHERE kind = 'substituted'"))
+
+
+def is_looking_up_names(process):
+    """By a child of its own; the program is over."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    return any(Path(f"/proc/{child}/comm").read_text() == "cprof\n" for child in children)
+
+
+@pytest.mark.parametrize("number, most", [(signal.SIGUSR1, 1000), (signal.SIGQUIT, 1)])
+def test_signals_while_names_are_looked_up_leave_the_programs_status(runner, cprof, programs, number, most):
+    """pkill -USR1 -x cprof meets whoever is called so, at any time."""
+    with runner.start(cprof, "record", "sh", "-c", f"{programs}/demo; exit 7", stdout=subprocess.DEVNULL,
+                      stderr=subprocess.PIPE, text=True) as process:
+        assert wait_for(lambda: runner.is_recording("cprof.data"))
+        assert wait_for(lambda: process.poll() is not None or is_looking_up_names(process))
+        assert process.poll() is None
+        for _ in range(most):
+            process.send_signal(number)
+            time.sleep(0.003)
+        assert process.wait(60) == 7, process.stderr.read()

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/commit_signal.h"
 #include "base/log.h"
 
 static void raise_file_limit(const struct rlimit *files)
@@ -41,6 +42,7 @@ void launch_restore_signals(const struct launch_inheritance *inheritance)
 void launch_restore(const struct launch_inheritance *inheritance)
 {
 	setrlimit(RLIMIT_NOFILE, &inheritance->files);
+	commit_signal_restore();
 	launch_restore_signals(inheritance);
 }
 
