@@ -15,8 +15,9 @@
 #include "record/obstacle.h"
 
 const char unaccounted_not_loaded[] =
-	"libcprof-heap.so was not loaded: LD_PRELOAD was taken out of its environment, its loader "
-	"ignores it, or it ended before that";
+	"libcprof-heap.so was not loaded, or could not open what it shares with cprof: LD_PRELOAD "
+	"was taken out of its environment, its loader ignores it, it ended before that, or it has "
+	"other rights or no descriptors left";
 
 void unaccounted_heap(struct images *images, uint32_t id, const char *reason)
 {
@@ -49,8 +50,9 @@ static const char *why_untracked(const struct images *images, const struct proce
 	if (!image->row.executed && image->row.replaced)
 		return "ran only between fork and exec";
 	if (!image->row.executed && parent_is_tracked(images, image))
-		return "forked, and used no heap of its own or was killed before it could be "
-		       "followed";
+		return "forked, and used no heap of its own (what it did in its parent's memory is "
+		       "counted there), or could not be followed: it was killed before, has other "
+		       "rights or no descriptors left";
 	if (!image->row.executed && image->row.parent != PROFILE_NONE)
 		return "forked by a program whose heap was not accounted";
 	reason = image->row.executable ? obstacle_find_in(image->row.executable) : NULL;

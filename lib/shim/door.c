@@ -37,13 +37,15 @@ static bool is_to_repeat(long result, uint64_t end_ns)
 	return result == -SYS_EINTR && sys_monotonic_ns() < end_ns;
 }
 
-/* Anybody may have taken the name before the recorder, or after it. */
-static bool is_our_user(int fd)
+/* Anybody may have taken the name before the recorder, or after it; root may do with us what it likes
+ * anyway: the program may have given up to be that. */
+static bool is_trusted(int fd)
 {
 	struct ucred who = { 0 };
 	uint32_t size = sizeof(who);
 
-	return !sys_get_socket(fd, SO_PEERCRED, &who, &size) && who.uid == sys_geteuid();
+	return !sys_get_socket(fd, SO_PEERCRED, &who, &size) &&
+	       (who.uid == sys_geteuid() || !who.uid);
 }
 
 static bool knock(int fd, const char *path, uint64_t end_ns)
@@ -57,7 +59,7 @@ static bool knock(int fd, const char *path, uint64_t end_ns)
 	do
 		error = sys_connect(fd, &name, length);
 	while (is_to_repeat(error, end_ns));
-	return !error && is_our_user(fd);
+	return !error && is_trusted(fd);
 }
 
 /* The descriptor, or negative. */

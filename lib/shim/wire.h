@@ -23,10 +23,11 @@
  * through and nothing appears here.
  *
  * THE DOOR.  Where /proc does not lead there (it is another one, or the program is in another user
- * namespace, whose processes may not look into ours), the recorder hands the file out: at an
- * abstract socket, wire_door_name(), which only another network namespace is out of reach of.  Who
- * connects gets one message: its pid in the recorder's eyes (int32_t), with the descriptor.  Either
- * side looks at whether the other one is of its own user: anybody can have an abstract name.
+ * namespace, whose processes may not look into ours; or it gave up to be root), the recorder hands the
+ * file out: at an abstract socket, wire_door_name(), which only another network namespace is out of
+ * reach of.  Who connects gets one message: its pid in the recorder's eyes (int32_t), with the
+ * descriptor.  Either side looks at whether the other one is of its own user, since anybody can have an
+ * abstract name; a recorder that is root's also lets in what it has started, as whoever that is by now.
  *
  * SEGMENTS.  The shim claims segment i by changing owner[i] from 0 to its pid, raises
  * segments_used, fills in the header, and last stores state LIVE (release).  A new segment of a

@@ -65,6 +65,46 @@ def test_a_loader_takes_the_shim(record, programs, need):
     assert profile.sql("SELECT tracked FROM process") == [(1,)]
 
 
+DROPPING = """
+#define _GNU_SOURCE
+#include <grp.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	if (setgroups(0, 0) || setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
+		return 1;
+	for (int i = 0; i < 3; i++) {
+		if (!fork()) {
+			for (int j = 0; j < 1000; j++)
+				malloc(100);
+			_exit(0);
+		}
+		wait(NULL);
+	}
+	return 0;
+}
+"""
+
+
+def test_who_gave_up_to_be_root_is_accounted(record, runner, programs, need):
+    """What it executes, and what it forks."""
+    need.root()
+    need.tool("gcc")
+    runner.folder.chmod(0o755)
+    program = shutil.copy(programs / "heap_sites", "/tmp")  # whose folders anybody may enter
+    try:
+        profile = record(need.tool("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups", program, "/dev/null")
+    finally:
+        os.unlink(program)
+    assert profile.sql("SELECT tracked, untracked_reason FROM process") == [(1, None)] * 2
+    (runner.folder / "dropping.c").write_text(DROPPING)
+    assert runner.run("gcc", "-fno-builtin", "-w", "-o", "dropping", "dropping.c").returncode == 0
+    heap = record(runner.folder / "dropping").report()["heap"]
+    assert heap["allocations"] == 3000 and heap["peak_exact"]
+
+
 def test_a_program_with_capabilities(nobody, programs, need):
     need.root()
     program = nobody.folder / "burn"

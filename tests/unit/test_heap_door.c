@@ -85,18 +85,42 @@ Test(heap_door, answers_one_after_the_other)
 		cr_assert(zero(int, status_of(child_is_told_its_pid)));
 }
 
-static bool nobody_gets_it(void)
+static bool gets_it_as_nobody(void)
 {
 	int32_t pid = 0;
 
-	return !setuid(NOBODY) && door_ask(path, &pid) < 0 && !pid;
+	return !setuid(NOBODY) && door_ask(path, &pid) >= 0 && pid == getpid();
 }
 
-Test(heap_door, is_closed_to_other_users)
+/* Its parent has ended: it is a stranger's child now. */
+static bool stranger_gets_it(void)
+{
+	int answer[2];
+	char got = 0;
+
+	if (pipe(answer))
+		return false;
+	if (!fork()) {
+		pid_t parent = getpid();
+
+		if (!fork()) {
+			while (getppid() == parent)
+				usleep(1000);
+			got = gets_it_as_nobody() ? 'y' : 'n';
+			_exit(write(answer[1], &got, 1) != 1);
+		}
+		_exit(0);
+	}
+	return read(answer[0], &got, 1) == 1 && got == 'y';
+}
+
+/* A program that root records may give up to be that. */
+Test(heap_door, is_open_to_what_root_started_and_closed_to_other_users)
 {
 	if (geteuid() != 0)
 		cr_skip_test("only root can become another user");
-	cr_expect(zero(int, status_of(nobody_gets_it)));
+	cr_expect(zero(int, status_of(gets_it_as_nobody)));
+	cr_expect(not(stranger_gets_it()));
 }
 
 /* Whoever has the name of a path that no recorder has. */

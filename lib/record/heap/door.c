@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -12,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/proc_file.h"
 #include "base/thread.h"
 #include "shim/wire.h"
 
@@ -44,6 +46,24 @@ static void hand_out(int visitor, int fd, int32_t pid)
 	sendmsg(visitor, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+/* Of ours, so that it is the program or was started by it. */
+static bool is_descendant(pid_t pid)
+{
+	char path[32];
+
+	while (pid > 1 && pid != getpid()) {
+		snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+		pid = (pid_t)proc_field(path, "PPid:");
+	}
+	return pid == getpid();
+}
+
+/* A program that root recorded may be another user's by now. */
+static bool is_welcome(const struct ucred *who)
+{
+	return who->pid > 0 && (who->uid == geteuid() || (!geteuid() && is_descendant(who->pid)));
+}
+
 static void receive(const struct door *door, int visitor)
 {
 	struct ucred who;
@@ -51,7 +71,7 @@ static void receive(const struct door *door, int visitor)
 
 	if (getsockopt(visitor, SOL_SOCKET, SO_PEERCRED, &who, &size) < 0)
 		return;
-	if (who.uid == geteuid() && who.pid > 0)
+	if (is_welcome(&who))
 		hand_out(visitor, door->fd, who.pid);
 }
 
