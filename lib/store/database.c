@@ -14,6 +14,7 @@
 
 #define MAX_VALUE_BYTES (16 << 20)
 #define BUSY_TIMEOUT_MS 10000
+#define PATH_BYTES_MAX 512 /* what SQLite is built for on Unix */
 
 static int distrust(sqlite3 *db)
 {
@@ -69,6 +70,26 @@ static int explain_io(sqlite3 *db, const char *path, const char *doing, struct e
 	return error_set(err, -EIO, "%s %s: %s", doing, path, sqlite3_errmsg(db));
 }
 
+/* With that of its journal, from the root on. */
+static size_t bytes_of_path(const char *path)
+{
+	char *folder = path[0] == '/' ? NULL : getcwd(NULL, 0);
+	size_t bytes = (folder ? strlen(folder) + 1 : 0) + strlen(path) + strlen("-journal");
+
+	free(folder);
+	return bytes;
+}
+
+static int explain_open(sqlite3 *db, const char *path, const char *doing, struct error *err)
+{
+	if (bytes_of_path(path) < PATH_BYTES_MAX)
+		return explain_io(db, path, doing, err);
+	error_set(err, -ENAMETOOLONG,
+		  "%s %s: its whole path is longer than SQLite can take (%d bytes)", doing, path,
+		  PATH_BYTES_MAX);
+	return error_hint(err, "have it in another folder (-o)");
+}
+
 static int explain_moved(const char *path, const char *doing, struct error *err)
 {
 	error_set(err, -ENOENT, "%s %s: it was removed or renamed meanwhile", doing, path);
@@ -96,6 +117,7 @@ int database_error(sqlite3 *db, const char *path, const char *doing, struct erro
 	case SQLITE_ERROR:
 		return error_set(err, ERR_FORMAT, "%s is damaged (%s)", path, sqlite3_errmsg(db));
 	case SQLITE_CANTOPEN:
+		return explain_open(db, path, doing, err);
 	case SQLITE_IOERR:
 	case SQLITE_PERM:
 	case SQLITE_READONLY:

@@ -397,3 +397,13 @@ def test_a_profile_that_cannot_be_written_gets_names_for_the_report(nobody, prog
     result = nobody.cprof_run("report", "--json", profile.path, env={"TMPDIR": "/nowhere"})
     assert result.returncode == 0 and "has no names yet" in result.stderr
     assert "burn" in {f["module"] for f in json.loads(result.stdout)["cpu"]["functions"]}
+
+
+def test_a_path_that_is_too_long_for_sqlite_is_said_to_be(run, runner):
+    folder = runner.folder
+    while len(str(folder)) < 520:
+        folder = folder / ("x" * 100)
+    folder.mkdir(parents=True)
+    result = run("record", "true", cwd=folder)
+    assert result.returncode == 125
+    assert "cprof.data: its whole path is longer than SQLite can take" in result.stderr and "-o" in result.stderr
