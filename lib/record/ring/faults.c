@@ -14,9 +14,12 @@
 #include "record/events/perf_open.h"
 #include "record/ring/ring.h"
 
-/* 8,192 faults a CPU; half if that is too much to lock. */
-#define RING_PAGES_MOST 64
+/* A program that touches memory as fast as it can has a fault in 3 us: 8,192 a CPU last 25 ms.  Half if
+ * that is too much to lock; where nobody limits that, so many for all CPUs that few of them have 200 ms. */
+#define RING_PAGES 64
 #define RING_PAGES_LEAST 8
+#define RING_PAGES_MOST 512
+#define RING_PAGES_OF_ALL 2048
 
 struct faults {
 	struct faults_cpu {
@@ -63,17 +66,26 @@ static struct perf_event_attr attr_of(bool user_only, bool inherit)
 	};
 }
 
-static int map_ring(struct faults_cpu *cpu)
+static size_t pages_of_ring(size_t nr_cpus)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t pages = RING_PAGES;
+
+	while (!geteuid() && pages < RING_PAGES_MOST && 2 * pages * nr_cpus <= RING_PAGES_OF_ALL)
+		pages *= 2;
+	return pages;
+}
+
+static int map_ring(struct faults_cpu *cpu, size_t nr_cpus)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = pages_of_ring(nr_cpus);
 	int ret = -EPERM;
 
-	for (size_t pages = RING_PAGES_MOST; ret == -EPERM && pages >= RING_PAGES_LEAST; pages /= 2)
+	for (; ret == -EPERM && pages >= RING_PAGES_LEAST; pages /= 2)
 		ret = ring_open(&cpu->ring, cpu->fd, pages * page);
 	return ret;
 }
 
-static int open_cpu(struct faults *faults, pid_t pid, int cpu, bool inherit)
+static int open_cpu(struct faults *faults, pid_t pid, int cpu, size_t nr_cpus, bool inherit)
 {
 	struct perf_event_attr attr = attr_of(faults->user_only, inherit);
 	int fd = perf_open(&attr, pid, cpu, -1);
@@ -83,7 +95,7 @@ static int open_cpu(struct faults *faults, pid_t pid, int cpu, bool inherit)
 		return fd == -ENODEV ? 0 : fd; /* it went offline */
 	at = vec_add(faults);
 	at->fd = fd;
-	return map_ring(at);
+	return map_ring(at, nr_cpus);
 }
 
 static int open_all(struct faults *faults, pid_t pid, const struct cpus *cpus, bool inherit)
@@ -91,7 +103,7 @@ static int open_all(struct faults *faults, pid_t pid, const struct cpus *cpus, b
 	int ret = 0;
 
 	for (size_t i = 0; ret >= 0 && i < cpus->nr; i++)
-		ret = open_cpu(faults, pid, cpus->at[i], inherit);
+		ret = open_cpu(faults, pid, cpus->at[i], cpus->nr, inherit);
 	return ret;
 }
 
