@@ -192,8 +192,9 @@ static void add_unfitting(struct analysis *a, const struct profile *profile,
 	add(a, PROFILE_UNTRACKED, 1,
 	    keep(a,
 		 xasprintf("%s: the blocks of malloc are tracked, but were no more than %s of the "
-			   "%s of memory that it has had of its own: it maps memory itself, or "
-			   "has an allocator of its own (python: PYTHONMALLOC=malloc)",
+			   "%s of memory that it has had of its own, stacks included: it may map "
+			   "memory itself, or have an allocator of its own (python: "
+			   "PYTHONMALLOC=malloc)",
 			   process->nr_arguments ? process->arguments[0] : "a program",
 			   units_size(blocks).text, units_size(anonymous).text)));
 }
