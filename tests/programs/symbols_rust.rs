@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// PFLAGS: -C symbol-mangling-version=v0
 //! Names to look up: generics, closures, traits, iterators inlined many levels deep.
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
