@@ -80,15 +80,17 @@ def test_an_event_is_charged_to_the_function_that_had_it(record, programs):
         WHERE v_total.event = 1 GROUP BY 1""")
     faults = dict(rows)
     (total,) = profile.sql("SELECT sum(weight) FROM v_total WHERE event = 1")[0]
-    assert faults["touches_a_page"] >= 0.95 * total
+    # Less one of the start of the program: there are some seven samples now and then, of which one is much.
+    assert faults["touches_a_page"] >= 0.8 * total
     # ... although the other one has about as much of the time.
     functions = functions_of(profile.report())
     assert functions["computes"]["total"] > 0.25
-    # The weights of the samples are the events that there were, nearly: the kernel has a weight be the period
-    # as it is when the sample is taken, and has changed that meanwhile.
+    # The weights of the samples are the events that there were, but for one or two samples: while the kernel looks
+    # for a period, the weight of one is the distance of the next.
     (counted,) = profile.sql("SELECT value FROM event WHERE name = 'page-faults'")[0]
     assert 12000 <= counted <= 13000
-    assert total == pytest.approx(counted, rel=0.2)
+    (largest,) = profile.sql("SELECT max(weight) FROM v_sample WHERE event = 1")[0]
+    assert total == pytest.approx(counted, abs=2 * largest)
 
 
 def test_a_fixed_period_counts_every_event(record, programs):
