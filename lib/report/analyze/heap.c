@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/distance.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "report/analyze/heap_counted.h"
 
 struct work {
 	struct heap *heap;
@@ -169,33 +169,6 @@ static bool find_figures(struct work *w)
 		found = true;
 	}
 	return found;
-}
-
-static uint64_t excess(uint64_t of, uint64_t over)
-{
-	return of > over ? of - over : 0;
-}
-
-static uint64_t lesser(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-/* Frees of what a fork left, or of what nobody saw allocated, are counted there, too.  Where such a
- * block was reallocated the figures have a free and an allocation. */
-static uint64_t difference(const struct heap *heap)
-{
-	const struct heap_counted *counted = &heap->counted;
-	uint64_t frees =
-		heap->frees +
-		(heap->sample_bytes.absent ? heap->inherited_frees + heap->unknown_frees : 0);
-	uint64_t adopted = lesser(excess(counted->reallocations, heap->reallocations),
-				  lesser(excess(heap->allocations, counted->allocations),
-					 excess(frees, counted->frees)));
-
-	return distance_u64(heap->allocations - adopted, counted->allocations) +
-	       distance_u64(heap->reallocations + adopted, counted->reallocations) +
-	       distance_u64(frees - adopted, counted->frees);
 }
 
 /* What an exec takes away is no leak. */
@@ -586,7 +559,7 @@ void heap_analyze(struct heap *heap, const struct profile *profile, struct heap_
 		heap->reason = "no figures were received";
 		return;
 	}
-	heap->counted.difference = difference(heap);
+	heap->counted.difference = heap_counted_difference(heap);
 	if (!heap->followed) {
 		heap->live_bytes_error = FIGURE_ABSENT(heap->reason);
 		return;
