@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/path.h"
 #include "base/vec.h"
 #include "object/vdso.h"
 
@@ -386,7 +387,5 @@ void modules_release(struct modules *modules)
 
 const char *module_name(const struct module *module)
 {
-	const char *slash = strrchr(module->path, '/');
-
-	return slash && slash[1] ? slash + 1 : module->path;
+	return path_name(module->path);
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/path.h"
+
 /* Of the same process: a pid is not used again by a child of the same parent as soon as that. */
 static bool is_successor(const struct process_image *former, const struct process_hello *hello)
 {
@@ -63,17 +65,10 @@ static struct process_image *image_from_hello(struct images *images,
 			  hello->time_ns);
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* By another path, where it has another root. */
 static bool is_called_so(const char *path, const char *said)
 {
-	return path && !strcmp(last_part(path), last_part(said));
+	return path && !strcmp(path_name(path), path_name(said));
 }
 
 /* The last one that was said may be cut.  Those of the program itself are known from us. */

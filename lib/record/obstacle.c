@@ -15,6 +15,7 @@
 
 #include "arch/arch.h"
 #include "base/alloc.h"
+#include "base/path.h"
 #include "object/elf_file.h"
 
 /* --- what it is -------------------------------------------------------------------------------*/
@@ -53,7 +54,7 @@ static const char *look_into_file(int fd)
 /* It has no interpreter as it is one, and takes LD_PRELOAD. */
 static bool is_loader(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = path_name(path);
 
 	return !strncmp(name, "ld-", 3) || !strncmp(name, "ld.so", 5);
 }

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/intern.h"
+#include "base/path.h"
 #include "object/proc_maps.h"
 #include "unwind/end.h"
 
@@ -193,8 +194,7 @@ static uint32_t truncation(struct frames *frames, const struct segment *segment,
 	if (segment_node(segment, outermost, &node) && segment_module(segment, node.module, &wire))
 		path = segment_text(segment, wire.path_at, wire.path_bytes);
 
-	const char *slash = path ? strrchr(path, '/') : NULL;
-	const char *name = slash ? slash + 1 : path ? path : "[unknown]";
+	const char *name = path ? path_name(path) : "[unknown]";
 	char *text = xasprintf(
 		"%s: %s", name,
 		unwind_end_text(end < UNWIND_NR_ENDS ? (enum unwind_end)end : UNWIND_NR_ENDS));

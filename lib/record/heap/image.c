@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/distance.h"
+#include "base/path.h"
 #include "record/heap/mode.h"
 #include "record/heap/site_figures.h"
 #include "record/heap/worth.h"
@@ -65,10 +66,7 @@ static void read_allocator(struct image *image, const struct segment *segment)
 		path = segment_text(segment, wire.path_at, wire.path_bytes);
 	if (!path)
 		return;
-
-	const char *slash = strrchr(path, '/');
-
-	image->allocator = xstrdup(slash ? slash + 1 : path);
+	image->allocator = xstrdup(path_name(path));
 	image->slack_known = is_glibc(image->allocator);
 	if (image->slack_known)
 		heap_model_glibc(image->model, image->id, (uint64_t)sysconf(_SC_PAGESIZE));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "report/view/estimate.h"
@@ -21,14 +22,11 @@
 /* "table.cc:31", or "" where it is not known. */
 static char *location(const struct heap_place *place)
 {
-	const char *slash, *base;
 	char *clean, *made;
 
 	if (!place->file)
 		return xstrdup("");
-	slash = strrchr(place->file, '/');
-	base = slash && slash[1] ? slash + 1 : place->file;
-	clean = text_clean(base);
+	clean = text_clean(path_name(place->file));
 	made = place->line ? xasprintf("%s:%u", clean, place->line) : xstrdup(clean);
 	free(clean);
 	return made;
