@@ -88,16 +88,11 @@ int main(void)
 """
 
 
-def test_who_gave_up_to_be_root_is_accounted(record, runner, programs, need):
+def test_who_gave_up_to_be_root_is_accounted(record, runner, nobody, programs, need):
     """What it executes, and what it forks."""
-    need.root()
     need.tool("gcc")
-    runner.folder.chmod(0o755)
-    program = shutil.copy(programs / "heap_sites", "/tmp")  # whose folders anybody may enter
-    try:
-        profile = record(need.tool("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups", program, "/dev/null")
-    finally:
-        os.unlink(program)
+    program = shutil.copy(programs / "heap_sites", nobody.folder)
+    profile = record(need.tool("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups", program, "/dev/null")
     assert profile.sql("SELECT tracked, untracked_reason FROM process") == [(1, None)] * 2
     (runner.folder / "dropping.c").write_text(DROPPING)
     assert runner.run("gcc", "-fno-builtin", "-w", "-o", "dropping", "dropping.c").returncode == 0
