@@ -68,8 +68,7 @@ void stack_test(struct stack *stack, uint64_t sp)
 
 void stack_continue(struct stack *stack, uint64_t sp)
 {
-	if (sp - stack->low >= stack->high - stack->low &&
-	    sp - stack->other_low >= stack->other_high - stack->other_low && !extend_own(stack, sp))
+	if (!stack_is_own(stack, sp) && !stack_is_other(stack, sp) && !extend_own(stack, sp))
 		find_other(stack, sp);
 }
 

@@ -43,6 +43,27 @@ static inline void stack_enter(struct stack *stack, uint64_t sp)
 		stack->other_low = stack->other_high = 0;
 }
 
+/* On the own stack: what can be read there can be read from now on. */
+static inline bool stack_is_own(const struct stack *stack, uint64_t address)
+{
+	return address - stack->low < stack->high - stack->low;
+}
+
+static inline bool stack_is_other(const struct stack *stack, uint64_t address)
+{
+	return address - stack->other_low < stack->other_high - stack->other_low;
+}
+
+/* From sp on all words up to there can be read, without further tests. */
+static inline uint64_t stack_end(const struct stack *stack, uint64_t sp)
+{
+	if (sp % sizeof(uint64_t))
+		return sp;
+	if (stack_is_own(stack, sp))
+		return stack->high;
+	return stack_is_other(stack, sp) ? stack->other_high : sp;
+}
+
 /* The walk goes on at sp, out of a signal handler: maybe on another stack, maybe deeper than known.
  */
 void stack_continue(struct stack *stack, uint64_t sp);
@@ -58,8 +79,7 @@ static inline bool stack_read(void *arg, uint64_t address, uint64_t *word)
 
 	if (address % sizeof(*word))
 		return false;
-	if (address - stack->low >= stack->high - stack->low &&
-	    address - stack->other_low >= stack->other_high - stack->other_low &&
+	if (!stack_is_own(stack, address) && !stack_is_other(stack, address) &&
 	    !stack_extend(stack, address))
 		return false;
 	*word = *(const volatile uint64_t *)address;

@@ -8,16 +8,6 @@
 #define HALF (WALK_FRAMES / 2)
 #define MOST_FRAMES (1u << 20)
 
-void walk_init(struct walk *walk, struct modules *modules, struct trie *trie, uint64_t top)
-{
-	walk->modules = modules;
-	walk->trie = trie;
-	walk->nr = 0;
-	if (!walk->exit_mask)
-		walk->exit_mask = WALK_EXITS_FIRST - 1;
-	stack_init(&walk->stack, top);
-}
-
 /* --- rules ------------------------------------------------------------------------------------*/
 
 /* What signal handlers return to, where it has no CFI. */
@@ -37,76 +27,37 @@ static unwind_rule rule_from_cfi(const struct walk *walk, const struct unwind_fr
 	return unwind_rule_or_chain(row.rule);
 }
 
-/* From one return address to the next there are so many bytes at least. */
-enum { RETURN_STEP = ARCH_RETURN_IS_PUSHED ? 2 : ARCH_INSTRUCTION_MIN };
-
-/* Of the bits that tell return addresses apart the lowest are as good as any; and the next step waits
- * for them, so they are not moved down first: a CPU multiplies as it adds an offset. */
-static inline size_t exit_offset(uint64_t mask, uint64_t pc)
+static inline const struct exit *exit_of(const struct walk *walk, uint64_t pc)
 {
-	return (pc & mask * RETURN_STEP) * (sizeof(struct walk_exit) / RETURN_STEP);
+	return exits_at(&walk->exits, walk->exits.mask, pc);
 }
 
-static inline const struct walk_exit *exit_at(const struct walk *walk, uint64_t mask, uint64_t pc)
-{
-	return (const struct walk_exit *)((const char *)walk->exit + exit_offset(mask, pc));
-}
-
-static inline bool is_known(const struct walk_exit *exit, const struct unwind_frame *frame)
+static inline bool is_known(const struct exit *exit, const struct unwind_frame *frame)
 {
 	return exit->pc == frame->pc && !frame->exact;
 }
 
 unwind_rule walk_rule(const struct walk *walk, const struct unwind_frame *frame)
 {
-	const struct walk_exit *exit = exit_at(walk, walk->exit_mask, frame->pc);
+	const struct exit *exit = exit_of(walk, frame->pc);
 
-	return is_known(exit, frame) ? exit->rule : rule_from_cfi(walk, frame);
-}
-
-/* By sp alone, with the frame pointer, if it was saved, within the frame: or 0. */
-static uint32_t distance_of(unwind_rule rule)
-{
-	int64_t words = unwind_rule_distance(rule), slot = unwind_rule_slot(rule);
-
-	if (!ARCH_RETURN_IS_PUSHED || unwind_rule_kind(rule) != UNWIND_RULE_SP || words <= 0 ||
-	    slot > words || slot >= UNWIND_FP_AT_FP)
-		return 0;
-	return ARCH_WORD * (uint32_t)words;
-}
-
-/* Few pages for few; those that are not found any more come again. */
-static void make_room(struct walk *walk)
-{
-	if (++walk->nr_exits <= walk->exit_mask / 2 || walk->exit_mask == WALK_EXITS - 1)
-		return;
-	walk->exit_mask = walk->exit_mask * 2 + 1;
-	walk->nr_exits = 0;
-}
-
-/* Half of one must never be seen, by a signal handler or after it jumped away. */
-static void remember(struct walk *walk, const struct unwind_frame *frame, unwind_rule rule)
-{
-	size_t offset = exit_offset(walk->exit_mask, frame->pc);
-	struct walk_exit *exit = (struct walk_exit *)((char *)walk->exit + offset);
-
-	if (frame->exact || is_known(exit, frame))
-		return;
-	make_room(walk);
-	exit->pc = 0;
-	atomic_signal_fence(memory_order_seq_cst);
-	exit->rule = rule;
-	exit->distance = distance_of(rule);
-	atomic_signal_fence(memory_order_seq_cst);
-	exit->pc = frame->pc;
+	return is_known(exit, frame) ? exit->way.rule : rule_from_cfi(walk, frame);
 }
 
 static __attribute__((noinline)) void forget(struct walk *walk, uint32_t generation)
 {
 	walk->nr = 0;
-	for (uint32_t i = 0; i <= walk->exit_mask; i++)
-		walk->exit[i].pc = 0;
+	exits_clear(&walk->exits);
 	walk->generation = generation;
+}
+
+void walk_init(struct walk *walk, struct modules *modules, struct trie *trie, uint64_t top)
+{
+	walk->modules = modules;
+	walk->trie = trie;
+	walk->nr = 0;
+	exits_init(&walk->exits);
+	stack_init(&walk->stack, top);
 }
 
 static inline void forget_if_changed(struct walk *walk)
@@ -131,12 +82,6 @@ static inline void set_barrier(struct walk *walk, uint32_t i)
 static inline uint64_t return_at(const struct walk *walk, size_t i)
 {
 	return ARCH_RETURN_IS_PUSHED ? walk->sp[i] + ARCH_RETURN_AT_CFA : walk->return_at[i];
-}
-
-/* That the stack can be read there is certain from now on. */
-static inline bool stays(const struct walk *walk, uint64_t address)
-{
-	return address - walk->stack.low < walk->stack.high - walk->stack.low;
 }
 
 /* Whether the way from the frame to its caller begins with fp. */
@@ -168,7 +113,8 @@ static void check_fp(struct walk *walk, uint32_t i)
 
 	if (slot == UNWIND_FP_SAME || slot == UNWIND_FP_LOST)
 		state->flags |= WALK_NEEDS_FP;
-	else if (slot == UNWIND_FP_AT_FP || address < walk->sp[i] || !stays(walk, address))
+	else if (slot == UNWIND_FP_AT_FP || address < walk->sp[i] ||
+		 !stack_is_own(&walk->stack, address))
 		set_barrier(walk, i);
 	else
 		walk->saved[state->nr_fps++] = (struct walk_fp){ address, walk->fp[i - 1] };
@@ -180,10 +126,9 @@ static void set_way_out(struct walk *walk, uint32_t i)
 	struct walk_state *state = &walk->state[i];
 
 	state->nr_fps = state[-1].nr_fps;
-	state->flags &= ~(uint32_t)WALK_PLAIN;
 	if (uses_fp(unwind_rule_kind(walk->rule[i]), state->flags))
 		state->flags |= WALK_NEEDS_FP;
-	if (!is_checkable(walk->rule[i]) || !stays(walk, return_at(walk, i - 1)))
+	if (!is_checkable(walk->rule[i]) || !stack_is_own(&walk->stack, return_at(walk, i - 1)))
 		set_barrier(walk, i);
 	else if (state[-1].flags & WALK_NEEDS_FP)
 		check_fp(walk, i);
@@ -215,7 +160,7 @@ static inline bool four_are_there(const struct walk *walk, size_t i)
 
 /* How many of the first nr frames have their pc where it was.  The last four are looked at together,
  * some of them again: how many are left over nobody predicts. */
-static inline size_t nr_there(const struct walk *walk, size_t nr)
+static inline __attribute__((always_inline)) size_t nr_there(const struct walk *walk, size_t nr)
 {
 	size_t i = 0;
 
@@ -238,7 +183,7 @@ static inline uint32_t nr_fps_there(const struct walk *walk, uint32_t nr)
 }
 
 /* How many of the first nr frames, from the root on, would be found again. */
-static inline uint32_t unchanged(struct walk *walk, uint32_t nr)
+static inline __attribute__((always_inline)) uint32_t unchanged(struct walk *walk, uint32_t nr)
 {
 	if (nr > walk->nr_checkable)
 		nr = walk->nr_checkable;
@@ -293,8 +238,8 @@ static struct tip mark(struct walk *walk, struct tip tip, uint64_t address, uint
 	return (struct tip){ hash, node };
 }
 
-static __attribute__((noinline)) uint32_t other_node(struct walk *walk, uint64_t hash,
-						     uint32_t parent, uint64_t address)
+static __attribute__((noinline, cold)) uint32_t other_node(struct walk *walk, uint64_t hash,
+							   uint32_t parent, uint64_t address)
 {
 	uint32_t node = trie_find_elsewhere(walk->trie, hash, parent, address);
 
@@ -345,70 +290,90 @@ static inline struct walk_found *end_of_found(struct walk *walk)
 static inline void store(struct walk *walk, struct walk_found *found, const struct unwind_frame *at,
 			 unwind_rule rule, uint32_t flags)
 {
-	*found = (struct walk_found){ at->sp, at->pc, at->fp, rule, flags };
+	*found = (struct walk_found){ at->sp, at->pc, at->fp, { .rule = rule, .distance = flags } };
 	if (!ARCH_RETURN_IS_PUSHED)
 		walk->found_at[found - walk->found] = at->pc_at;
 }
 
-/* From sp on so many bytes can be read, without further tests; *flags: WALK_PLAIN if they stay. */
-static inline uint64_t room_above(const struct walk *walk, uint64_t sp, uint32_t *flags)
+/* Nothing further up is read before it is tested; and a frame has a word at least, so that there is room
+ * for all. */
+static inline uint64_t limit_above(const struct walk *walk, uint64_t sp,
+				   const struct walk_found *found)
 {
-	const struct stack *stack = &walk->stack;
+	uint64_t end = ARCH_RETURN_IS_PUSHED ? stack_end(&walk->stack, sp) : sp;
+	uint64_t room = sp + ARCH_WORD * (uint64_t)(found - walk->found);
 
-	*flags = stays(walk, sp) ? WALK_PLAIN : 0;
-	if (!ARCH_RETURN_IS_PUSHED || sp % ARCH_WORD)
-		return 0;
-	if (*flags)
-		return stack->high - sp;
-	return sp - stack->other_low < stack->other_high - stack->other_low ? stack->other_high - sp
-									    : 0;
+	return end < room ? end : room;
+}
+
+/* What is on other stacks does not stay. */
+static __attribute__((noinline)) void unmark_plain(struct walk_found *found,
+						   const struct walk_found *end)
+{
+	for (; found != end; found++)
+		found->way.distance = 0;
+}
+
+/* The caller's sp by fp, if all that is to be read is between sp and the limit; or 0. */
+static inline uint64_t sp_by_fp(unwind_rule rule, uint64_t sp, uint64_t fp, uint64_t limit)
+{
+	uint64_t cfa = fp + ARCH_WORD * (uint64_t)unwind_rule_distance(rule);
+	uint64_t most = cfa - ARCH_WORD * (uint64_t)unwind_rule_slot(rule);
+
+	return cfa > sp && cfa <= limit && most >= sp && most <= cfa && !(fp % ARCH_WORD) ? cfa : 0;
 }
 
 /*
- * Goes up as long as sp alone leads to the caller: what unwind_step() does there, checks included,
- * and little else, since all but a few frames are gone through here.  Stops in front of one that
- * looks like frame *place of the last walk; otherwise *place is no frame.  Returns the last frame
- * stored.
+ * Goes up as long as sp or fp alone lead to the caller: what unwind_step() does there, checks
+ * included, and little else, since all but a few frames are gone through here.  Stops in front of
+ * one that looks like frame *place of the last walk; otherwise *place is no frame.  A pc of 0 is no
+ * caller.  Returns the last frame stored.
  */
 static inline __attribute__((always_inline)) struct walk_found *climb(struct walk *walk,
 								      struct unwind_frame *at,
 								      struct walk_found *found,
 								      uint32_t old, uint32_t *place)
 {
+	const struct walk_found *first = found;
 	uint64_t sp = at->sp, pc = at->pc, fp = at->fp;
-	uint32_t flags, is_lost = at->fp_lost;
-	uint64_t room = room_above(walk, sp, &flags);
-	const uint64_t mask = walk->exit_mask;
+	uint32_t is_lost = at->fp_lost;
+	const uint64_t limit = limit_above(walk, sp, found);
+	const uint64_t mask = walk->exits.mask;
 
 	*place = WALK_FRAMES;
-	while (found != walk->found) {
-		const struct walk_exit *exit = exit_at(walk, mask, pc);
-		uint64_t distance = exit->distance;
-		unwind_rule rule = exit->rule;
-
+	for (;;) {
+		const struct exit *exit = exits_at(&walk->exits, mask, pc);
 		uint32_t i = *place_of_sp(walk, sp);
 
-		/* One branch for all that may differ: nobody predicts which it is. */
-		if (!((walk->sp[i] ^ sp) | (walk->pc[i] ^ pc) | (i >= old))) {
+		/* One branch for both, since nobody predicts how many frames are new. */
+		if (!((walk->sp[i] ^ sp) | (walk->pc[i] ^ pc)) && i < old) {
 			*place = i;
 			break;
 		}
-		if (__builtin_expect(exit->pc != pc || distance - ARCH_WORD >= room, 0))
+		if (__builtin_expect(exit->pc != pc, 0))
 			break;
 
-		uint64_t caller_pc = word_at(sp + distance + (uint64_t)ARCH_RETURN_AT_CFA);
+		union exit_way way = { .word = exit->way.word };
+		uint64_t caller_sp = sp + way.distance;
 
-		if (__builtin_expect(!caller_pc, 0))
-			break;
-		*--found = (struct walk_found){ sp, pc, fp, rule, flags };
-		if (unwind_rule_slot(rule)) {
-			fp = word_at(sp + distance - ARCH_WORD * (uint64_t)unwind_rule_slot(rule));
+		if (__builtin_expect(caller_sp > limit, 0)) {
+			if (way.distance != (uint32_t)EXIT_BY_FP || is_lost)
+				break;
+			caller_sp = sp_by_fp(way.rule, sp, fp, limit);
+			if (__builtin_expect(!caller_sp, 0))
+				break;
+			way.distance = WALK_NEEDS_FP;
+		}
+		*--found = (struct walk_found){ sp, pc, fp, way };
+		sp = caller_sp;
+		pc = word_at(sp + (uint64_t)ARCH_RETURN_AT_CFA);
+		if (unwind_rule_has_slot(way.rule)) {
+			fp = word_at(sp - ARCH_WORD * (uint64_t)unwind_rule_slot(way.rule));
 			is_lost = 0;
 		}
-		sp += distance;
-		pc = caller_pc;
-		room -= distance;
 	}
+	if (__builtin_expect(!stack_is_own(&walk->stack, at->sp), 0))
+		unmark_plain(found, first);
 	at->sp = sp;
 	at->pc = pc;
 	at->fp = fp;
@@ -423,7 +388,8 @@ step_rare(struct walk *walk, struct walk_found *found, struct unwind_frame *at)
 	unwind_rule rule = walk_rule(walk, at);
 	enum unwind_end end;
 
-	remember(walk, at, rule);
+	if (!at->exact && !is_known(exit_of(walk, at->pc), at))
+		exits_add(&walk->exits, at->pc, rule);
 	store(walk, found, at, rule, flags_of(at));
 	if (at->exact)
 		found->pc |= WIRE_EXACT_PC;
@@ -437,11 +403,12 @@ step_rare(struct walk *walk, struct walk_found *found, struct unwind_frame *at)
 static inline __attribute__((always_inline)) enum unwind_end
 step(struct walk *walk, struct walk_found *found, struct unwind_frame *at)
 {
-	const struct walk_exit *exit = exit_at(walk, walk->exit_mask, at->pc);
-	unwind_rule rule = exit->rule;
+	const struct exit *exit = exit_of(walk, at->pc);
+	unwind_rule rule = exit->way.rule;
 
 	if (is_known(exit, at) && !flags_of(at)) {
-		if (unwind_rule_kind(rule) == UNWIND_RULE_FP) {
+		if (unwind_rule_kind(rule) == UNWIND_RULE_FP ||
+		    unwind_rule_kind(rule) == UNWIND_RULE_ROOT) {
 			store(walk, found, at, rule, 0);
 			return unwind_step(at, rule, stack_read, &walk->stack);
 		}
@@ -451,8 +418,8 @@ step(struct walk *walk, struct walk_found *found, struct unwind_frame *at)
 
 			enum unwind_end end = unwind_step(at, rule, stack_read, &walk->stack);
 
-			if (!end && stays(walk, at->pc_at))
-				found->flags = WALK_PLAIN;
+			if (!end && stack_is_own(&walk->stack, at->pc_at))
+				found->way.distance = ARCH_WORD;
 			return end;
 		}
 	}
@@ -464,22 +431,21 @@ step(struct walk *walk, struct walk_found *found, struct unwind_frame *at)
 	return end;
 }
 
-/* Goes up until the end, a frame of the last walk that is still right, or no more room. */
-static inline struct way go(struct walk *walk, struct unwind_frame at)
+/* Whether all from frame `place` of the last walk on, which looks like this one, would be found again. */
+static inline bool is_met(struct walk *walk, uint32_t place, uint32_t old,
+			  const struct unwind_frame *at)
 {
-	struct way way = { end_of_found(walk), walk->nr, UNWIND_MORE };
-	bool checked = false;
-	uint32_t place = WALK_FRAMES;
+	return place < old && matches(walk, place, at) && unchanged(walk, place + 1) == place + 1;
+}
 
-	walk->nr = 0;
-	atomic_signal_fence(memory_order_acq_rel);
-	while (!way.end) {
-		if (!at.exact && !flags_of(&at))
-			way.first = climb(walk, &at, way.first, way.old, &place);
-		else
-			place = *place_of_sp(walk, at.sp);
-		if (way.first == walk->found)
-			return way;
+/* Goes on until the end, a frame of the last walk that is still right, or no more room. */
+static __attribute__((noinline)) struct way go(struct walk *walk, struct way way, uint64_t pc,
+					       uint64_t sp, uint64_t fp, uint32_t place)
+{
+	struct unwind_frame at = { .pc = pc, .sp = sp, .fp = fp };
+	bool checked = false;
+
+	while (way.first != walk->found) {
 		if (place < way.old && matches(walk, place, &at)) {
 			uint32_t nr = checked ? place + 1 : unchanged(walk, place + 1);
 
@@ -487,11 +453,19 @@ static inline struct way go(struct walk *walk, struct unwind_frame at)
 			if (nr == place + 1)
 				return way;
 			checked = true;
-			continue;
+		} else {
+			way.end = at.pc || at.exact ? step(walk, --way.first, &at)
+						    : UNWIND_END_NULL_PC;
 		}
-		way.end = step(walk, --way.first, &at);
+		if (way.end) {
+			way.old = 0;
+			return way;
+		}
+		if (!at.exact && !flags_of(&at))
+			way.first = climb(walk, &at, way.first, way.old, &place);
+		else
+			place = *place_of_sp(walk, at.sp);
 	}
-	way.old = 0;
 	return way;
 }
 
@@ -501,33 +475,56 @@ static inline struct way go(struct walk *walk, struct unwind_frame at)
 static __attribute__((noinline)) void keep_more(struct walk *walk, uint32_t i,
 						const struct walk_found *found)
 {
-	walk->state[i].flags = found->flags;
+	walk->state[i].flags = found->way.distance % ARCH_WORD;
 	walk->fp[i] = found->fp;
-	walk->rule[i] = found->rule;
+	walk->rule[i] = found->way.rule;
 	if (i)
 		set_way_out(walk, i);
 	else
 		set_no_way_out(walk);
 }
 
-/* A frame that is PLAIN has the state of its caller, unless that needs fp. */
-static inline struct walk_state plain_state(struct walk_state caller)
+/* Of one that climb() left by fp, and that is not the root.  What it read is on the own stack. */
+static inline void keep_by_fp(struct walk *walk, uint32_t i, const struct walk_found *found)
 {
-	return (struct walk_state){ caller.nr_fps,
-				    caller.flags & WALK_NEEDS_FP ? WALK_NEEDS_FP : WALK_PLAIN };
+	struct walk_state *state = &walk->state[i];
+	uint64_t slot = unwind_rule_slot(found->way.rule);
+	uint32_t nr_fps = state[-1].nr_fps;
+
+	if (state[-1].flags & WALK_NEEDS_FP && slot != UNWIND_FP_SAME)
+		walk->saved[nr_fps++] =
+			(struct walk_fp){ walk->sp[i - 1] - ARCH_WORD * slot, walk->fp[i - 1] };
+	*state = (struct walk_state){ nr_fps, WALK_NEEDS_FP };
+	walk->fp[i] = found->fp;
+	walk->rule[i] = found->way.rule;
+}
+
+/* Most frames lead to their caller by sp alone: from this distance on no more has to be kept of one on
+ * top of this caller, ... */
+static inline uint32_t least_plain(const struct walk_state *caller)
+{
+	return caller->flags & WALK_NEEDS_FP ? UINT32_MAX : ARCH_WORD;
+}
+
+/* ... and this is its state. */
+static inline struct walk_state plain_state(const struct walk_state *caller)
+{
+	return (struct walk_state){ caller->nr_fps, 0 };
 }
 
 /* Puts the new frames behind those that were met and gives all of them nodes. */
 static inline uint32_t settle(struct walk *walk, struct way way)
 {
 	struct trie_view view = trie_view(walk->trie);
-	struct walk_state plain = { 0, WALK_NEEDS_FP };
+	struct walk_state plain = { 0, 0 };
+	uint32_t least = UINT32_MAX;
 	struct tip tip;
 	size_t i = way.old;
 
 	if (i) {
 		tip = (struct tip){ walk->hash[i - 1], walk->node[i - 1] };
-		plain = plain_state(walk->state[i - 1]);
+		plain = plain_state(&walk->state[i - 1]);
+		least = least_plain(&walk->state[i - 1]);
 	} else {
 		tip = no_frame(walk, way.end);
 	}
@@ -541,11 +538,15 @@ static inline uint32_t settle(struct walk *walk, struct way way)
 		if (!ARCH_RETURN_IS_PUSHED)
 			walk->return_at[i] = walk->found_at[found - walk->found];
 		*place_of_sp(walk, sp) = (uint16_t)i;
-		if (__builtin_expect(found->flags == plain.flags, 1)) {
+		if (__builtin_expect(found->way.distance >= least, 1)) {
 			walk->state[i] = plain;
 		} else {
-			keep_more(walk, (uint32_t)i, found);
-			plain = plain_state(walk->state[i]);
+			if (i && found->way.distance == WALK_NEEDS_FP)
+				keep_by_fp(walk, (uint32_t)i, found);
+			else
+				keep_more(walk, (uint32_t)i, found);
+			plain = plain_state(&walk->state[i]);
+			least = least_plain(&walk->state[i]);
 		}
 		tip = add_frame(walk, view, tip, pc);
 		if (__builtin_expect(!tip.node, 0))
@@ -597,10 +598,19 @@ static __attribute__((noinline)) uint32_t walk_deep(struct walk *walk, uint64_t 
 
 uint32_t walk_stack(struct walk *walk, uint64_t pc, uint64_t sp, uint64_t fp)
 {
+	struct unwind_frame at = { .pc = pc, .sp = sp, .fp = fp };
+	struct way way = { end_of_found(walk), walk->nr, UNWIND_MORE };
+	uint32_t place;
+
 	forget_if_changed(walk);
 	stack_enter(&walk->stack, sp);
-
-	struct way way = go(walk, (struct unwind_frame){ .pc = pc, .sp = sp, .fp = fp });
-
+	way.old = walk->nr;
+	walk->nr = 0;
+	atomic_signal_fence(memory_order_acq_rel);
+	way.first = climb(walk, &at, way.first, way.old, &place);
+	if (__builtin_expect(is_met(walk, place, way.old, &at), 1))
+		way.old = place + 1;
+	else
+		way = go(walk, way, at.pc, at.sp, at.fp, place);
 	return is_deep(walk, way) ? walk_deep(walk, pc, sp, fp) : settle(walk, way);
 }

@@ -20,14 +20,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shim/exits.h"
 #include "shim/modules.h"
 #include "shim/stack.h"
 #include "shim/trie.h"
 #include "unwind/step.h"
 
 #define WALK_FRAMES 16384 /* deeper stacks lose their middle */
-#define WALK_EXITS 2048
-#define WALK_EXITS_FIRST 64
 #define WALK_PLACE_BITS 10
 
 /* What has to be so for a frame of the last walk to be found again. */
@@ -39,17 +38,6 @@ struct walk_state {
 enum {
 	WALK_NEEDS_FP = 1, /* what is further out depends on fp here */
 	WALK_SP_LOST = 2,  /* sp is not that of the frame, but further up */
-	WALK_PLAIN = 4,	   /* to the caller, on the same stack, by sp alone: so it is with most */
-};
-
-/*
- * How the function around a return address is left.  By the address itself, and with the distance
- * in bytes: all steps of a walk wait for each other, and the next one for these two words.
- */
-struct walk_exit {
-	uint64_t pc;	   /* 0: free */
-	uint32_t distance; /* from sp to the caller's; 0: it takes more than that */
-	unwind_rule rule;
 };
 
 /* A frame on its way into the arrays, whose number is known when all are found. */
@@ -57,8 +45,7 @@ struct walk_found {
 	uint64_t sp;
 	uint64_t pc; /* with WIRE_EXACT_PC where it was interrupted: then it is in no slot */
 	uint64_t fp;
-	unwind_rule rule;
-	uint32_t flags;
+	union exit_way way; /* in place of a distance flags, if it takes more than that */
 };
 
 /* A frame pointer that a walk has read. */
@@ -73,10 +60,8 @@ struct walk {
 	struct stack stack;
 	uint32_t nr;	       /* frames of the last walk */
 	uint32_t nr_checkable; /* of them: the way out of the next one cannot be checked */
-	uint32_t exit_mask;    /* what is in use of exit[]: more, the more were remembered */
-	uint32_t nr_exits;
 	uint16_t place[1 << WALK_PLACE_BITS]; /* by sp: which frame it may be of */
-	struct walk_exit exit[WALK_EXITS];    /* by pc */
+	struct exits exits;
 	/* From the end backwards: so few of them are on one page with the first of sp. */
 	struct walk_found found[WALK_FRAMES];
 	/* The frames of the last walk, an array for each word: those of some are all looked at. */
@@ -84,7 +69,7 @@ struct walk {
 	uint64_t hash[WALK_FRAMES]; /* of the stack from there on, for the trie */
 	uint32_t node[WALK_FRAMES];
 	struct walk_state state[WALK_FRAMES];
-	unwind_rule rule[WALK_FRAMES]; /* to the caller; not of those that are PLAIN, nor fp */
+	unwind_rule rule[WALK_FRAMES]; /* to the caller; not where sp alone leads there, nor fp */
 	uint64_t fp[WALK_FRAMES];
 	uint64_t return_at[WALK_FRAMES];   /* where pc is on the stack, if that is not below sp */
 	struct walk_fp saved[WALK_FRAMES]; /* of those frames that have one, in their order */

@@ -121,6 +121,12 @@ static inline uint32_t unwind_rule_slot(unwind_rule rule)
 	return rule >> 4 & 511;
 }
 
+/* Whether there is one, by one test. */
+static inline bool unwind_rule_has_slot(unwind_rule rule)
+{
+	return rule & 511u << 4;
+}
+
 /* Whether the rule is one of those that say where the return address is, and says that. */
 static inline bool unwind_rule_returns(unwind_rule rule, uint32_t small)
 {

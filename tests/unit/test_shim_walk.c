@@ -104,6 +104,59 @@ Test(shim_walk, equals_backtrace_on_stacks_that_grow_and_shrink)
 	}
 }
 
+static uint32_t draw(uint32_t *seed, uint32_t range)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return (*seed >> 16) % range;
+}
+
+static uint32_t go_down(uint32_t *seed, int depth);
+
+/* Its frame has no constant size: the frame pointer leads to the caller.  Nothing is written there, so
+ * that return addresses of the stack before stay. */
+NOINLINE static uint32_t with_room(uint32_t *seed, int depth)
+{
+	char *room = __builtin_alloca(16 * draw(seed, 12));
+
+	__asm__ volatile("" ::"r"(room) : "memory");
+	return go_down(seed, depth) + 1;
+}
+
+/* More values than there are registers, that of the frame pointer among them. */
+NOINLINE static uint32_t with_values(uint32_t *seed, int depth)
+{
+	uint32_t a = *seed, b = a, c = a, d = a, e = a, f = a, g = a, sum;
+
+	__asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f), "+r"(g));
+	sum = go_down(seed, depth);
+	return sum + (a ^ b * c ^ d * e ^ f * g) % 2;
+}
+
+NOINLINE static uint32_t with_nothing(uint32_t *seed, int depth)
+{
+	return go_down(seed, depth) + 1;
+}
+
+NOINLINE static uint32_t go_down(uint32_t *seed, int depth)
+{
+	static uint32_t (*const further[])(uint32_t * seed, int depth) = { with_values,
+									   with_nothing };
+
+	if (depth)
+		return (depth % 2 ? with_room : further[draw(seed, 2)])(seed, depth - 1);
+	check();
+	return 1;
+}
+
+Test(shim_walk, equals_backtrace_where_frame_pointers_lead_past_what_was_there_before)
+{
+	uint32_t seed = 1, sum = 0;
+
+	for (int i = 0; i < 20000; i++)
+		sum += go_down(&seed, 1 + (int)draw(&seed, 8));
+	cr_expect(gt(u32, sum, 20000));
+}
+
 Test(shim_walk, the_same_stack_is_the_same_node)
 {
 	volatile int rounds = 3; /* or clang unrolls it: three places that call */
