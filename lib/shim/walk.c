@@ -284,14 +284,17 @@ step(struct walk *walk, struct walk_found *found, struct unwind_frame *at)
 /* Whether frame `place` of the last walk is met.  From then on *old frames of that are known to be as they
  * were, and if it is not one of these, the way goes on to one. */
 static inline __attribute__((always_inline)) bool is_met(struct walk *walk, uint32_t place,
+							 const struct unwind_frame *at,
 							 uint32_t *old, bool *checked)
 {
-	if (!*checked)
-		*old = unchanged(walk, place + 1);
-	else
-		*old = place + 1;
+	*old = *checked ? place + 1 : unchanged(walk, place + 1);
 	*checked = true;
-	return *old == place + 1;
+	if (*old != place + 1)
+		return false;
+	/* It may have been the innermost one, whose pc was nowhere yet. */
+	if (!ARCH_RETURN_IS_PUSHED && at->pc_at)
+		walk->return_at[place] = at->pc_at;
+	return true;
 }
 
 /* Goes on where climb() does not: until the end, a frame of the last walk that is still right, or no more
@@ -305,7 +308,7 @@ static __attribute__((noinline)) struct way go_on(struct walk *walk, struct way 
 
 	while (way.first != walk->found) {
 		if (place < way.old && matches(walk, place, &at)) {
-			if (is_met(walk, place, &way.old, &checked))
+			if (is_met(walk, place, &at, &way.old, &checked))
 				return way;
 		} else {
 			way.end = at.pc || at.exact ? step(walk, --way.first, &at)
@@ -337,7 +340,7 @@ static inline struct way go(struct walk *walk, uint64_t pc, uint64_t sp, uint64_
 		way.first = climb(walk, &at, way.first, way.old, &place);
 		if (place >= way.old || !matches(walk, place, &at))
 			return go_on(walk, way, at.pc, at.sp, at.fp);
-	} while (!is_met(walk, place, &way.old, &checked));
+	} while (!is_met(walk, place, &at, &way.old, &checked));
 	return way;
 }
 

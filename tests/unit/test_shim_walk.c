@@ -104,6 +104,24 @@ Test(shim_walk, equals_backtrace_on_stacks_that_grow_and_shrink)
 	}
 }
 
+NOINLINE static void call(void (*function)(void))
+{
+	function();
+	__asm__ volatile("" ::: "memory");
+}
+
+NOINLINE static void check_further_in(void)
+{
+	check();
+	__asm__ volatile("" ::: "memory");
+}
+
+Test(shim_walk, equals_backtrace_where_one_call_leads_to_the_hook_and_deeper_in_turn)
+{
+	for (int i = 0; i < 12; i++)
+		call(i % 4 ? check_further_in : check);
+}
+
 static uint32_t draw(uint32_t *seed, uint32_t range)
 {
 	*seed = *seed * 1664525 + 1013904223;
