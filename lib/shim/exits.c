@@ -3,16 +3,27 @@
 
 #include <stdatomic.h>
 
-/* By sp or fp alone, with the frame pointer, if it was saved, at a known place. */
+/* Whether it is known where the frame pointer, if it was saved, and the return address are: that is
+ * above it, where calls do not push it. */
+static bool has_usual_frame(unwind_rule rule)
+{
+	uint32_t slot = unwind_rule_slot(rule);
+
+	if (slot >= UNWIND_FP_AT_FP)
+		return false;
+	return ARCH_RETURN_IS_PUSHED ||
+	       (unwind_rule_returns(rule, UNWIND_RETURN_BY_FP) && slot >= 2);
+}
+
 static uint32_t distance_of(unwind_rule rule)
 {
-	int64_t words = unwind_rule_distance(rule), slot = unwind_rule_slot(rule);
+	int64_t words = unwind_rule_distance(rule);
 
-	if (!ARCH_RETURN_IS_PUSHED || words <= 0 || slot >= UNWIND_FP_AT_FP)
+	if (words <= 0 || !has_usual_frame(rule))
 		return (uint32_t)EXIT_ELSE;
 	if (unwind_rule_kind(rule) == UNWIND_RULE_FP)
 		return (uint32_t)EXIT_BY_FP;
-	if (unwind_rule_kind(rule) == UNWIND_RULE_SP && slot <= words)
+	if (unwind_rule_kind(rule) == UNWIND_RULE_SP && unwind_rule_slot(rule) <= words)
 		return ARCH_WORD * (uint32_t)words;
 	return (uint32_t)EXIT_ELSE;
 }

@@ -39,6 +39,13 @@ enum {
 	EXIT_ELSE = -ARCH_WORD,	     /* the rule says it */
 };
 
+/* Where the return address is, below the caller's sp; unless it is EXIT_ELSE. */
+static inline uint64_t exit_return_depth(union exit_way way)
+{
+	return ARCH_RETURN_IS_PUSHED ? (uint64_t)-ARCH_RETURN_AT_CFA
+				     : ARCH_WORD * (uint64_t)(unwind_rule_slot(way.rule) - 1);
+}
+
 /* With the distance, since all steps of a walk wait for each other, and the next one for that. */
 struct exit {
 	uint64_t pc;

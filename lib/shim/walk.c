@@ -150,7 +150,7 @@ static inline void store(struct walk *walk, struct walk_found *found, const stru
 static inline uint64_t limit_above(const struct walk *walk, uint64_t sp,
 				   const struct walk_found *found)
 {
-	uint64_t end = ARCH_RETURN_IS_PUSHED ? stack_end(&walk->stack, sp) : sp;
+	uint64_t end = stack_end(&walk->stack, sp);
 	uint64_t room = sp + ARCH_WORD * (uint64_t)(found - walk->found);
 
 	return end < room ? end : room;
@@ -185,7 +185,7 @@ static inline __attribute__((always_inline)) struct walk_found *climb(struct wal
 								      uint32_t old, uint32_t *place)
 {
 	const struct walk_found *first = found;
-	uint64_t sp = at->sp, pc = at->pc, fp = at->fp;
+	uint64_t sp = at->sp, pc = at->pc, fp = at->fp, pc_at = at->pc_at;
 	uint32_t is_lost = at->fp_lost;
 	const uint64_t limit = limit_above(walk, sp, found);
 	const uint64_t mask = walk->exits.mask;
@@ -215,8 +215,11 @@ static inline __attribute__((always_inline)) struct walk_found *climb(struct wal
 			way.distance = WALK_NEEDS_FP;
 		}
 		*--found = (struct walk_found){ sp, pc, fp, way };
+		if (!ARCH_RETURN_IS_PUSHED)
+			walk->found_at[found - walk->found] = pc_at;
 		sp = caller_sp;
-		pc = word_at(sp + (uint64_t)ARCH_RETURN_AT_CFA);
+		pc_at = sp - exit_return_depth(way);
+		pc = unwind_code(word_at(pc_at));
 		if (unwind_rule_has_slot(way.rule)) {
 			fp = word_at(sp - ARCH_WORD * (uint64_t)unwind_rule_slot(way.rule));
 			is_lost = 0;
@@ -226,6 +229,7 @@ static inline __attribute__((always_inline)) struct walk_found *climb(struct wal
 		unmark_plain(found, first);
 	at->sp = sp;
 	at->pc = pc;
+	at->pc_at = ARCH_RETURN_IS_PUSHED ? 0 : pc_at;
 	at->fp = fp;
 	at->fp_lost = is_lost;
 	return found;
@@ -300,9 +304,9 @@ static inline __attribute__((always_inline)) bool is_met(struct walk *walk, uint
 /* Goes on where climb() does not: until the end, a frame of the last walk that is still right, or no more
  * room. */
 static __attribute__((noinline)) struct way go_on(struct walk *walk, struct way way, uint64_t pc,
-						  uint64_t sp, uint64_t fp)
+						  uint64_t sp, uint64_t fp, uint64_t pc_at)
 {
-	struct unwind_frame at = { .pc = pc, .sp = sp, .fp = fp };
+	struct unwind_frame at = { .pc = pc, .sp = sp, .fp = fp, .pc_at = pc_at };
 	uint32_t place = WALK_FRAMES;
 	bool checked = false;
 
@@ -339,7 +343,7 @@ static inline struct way go(struct walk *walk, uint64_t pc, uint64_t sp, uint64_
 	do {
 		way.first = climb(walk, &at, way.first, way.old, &place);
 		if (place >= way.old || !matches(walk, place, &at))
-			return go_on(walk, way, at.pc, at.sp, at.fp);
+			return go_on(walk, way, at.pc, at.sp, at.fp, at.pc_at);
 	} while (!is_met(walk, place, &at, &way.old, &checked));
 	return way;
 }
