@@ -11,6 +11,9 @@ static void end_as(struct images *images, const struct ending *ending)
 		return;
 	process_image_set_wait_status(image, ending->wait_status);
 	images_publish(images, image);
+	/* The others' heap says when they ended. */
+	if (!image->row.tracked && !images_have_records_of(images, ending->pid))
+		images_end_locked(images, image, ending->time_ns);
 }
 
 /* Those whose time perf's records have reached. */

@@ -129,6 +129,40 @@ static uint32_t match_hello(struct images *images, const struct process_hello *h
 	return image->row.id;
 }
 
+/* --- what may never say one -------------------------------------------------------------------*/
+
+/* NULL: it has said hello since. */
+static struct process_image *execute_unheard(struct images *images, const struct process_exec *exec)
+{
+	int64_t time_us = images_to_us(images, exec->time_ns);
+	struct process_image *former = images_at(images, exec->pid, INT64_MAX, false), *by;
+
+	if (former && former->row.start_us >= time_us)
+		return NULL;
+	if (former && exec->by_pid == exec->pid) {
+		image_is_replaced(images, former, exec->time_ns);
+		return images_add(images, exec->pid, former->row.image + 1, former->row.parent,
+				  exec->time_ns);
+	}
+	by = images_at(images, exec->by_pid, time_us, false);
+	return images_add(images, exec->pid, 0, by ? by->row.id : PROFILE_NONE, exec->time_ns);
+}
+
+struct process_image *hellos_executed(struct images *images, const struct process_exec *exec)
+{
+	struct process_image *image = NULL;
+
+	pthread_mutex_lock(&images->lock);
+	if (!images_have_records_of(images, exec->pid))
+		image = execute_unheard(images, exec);
+	if (image)
+		image->row.executed = image->is_seen = true;
+	pthread_mutex_unlock(&images->lock);
+	return image;
+}
+
+/* --- hellos -----------------------------------------------------------------------------------*/
+
 uint32_t hellos_match(struct images *images, const struct process_hello *hello, bool at_last)
 {
 	uint32_t id = PROFILE_NONE;

@@ -227,6 +227,42 @@ static void process_ended_as(void *context, int32_t pid, uint64_t time_ns, int w
 	endings_tell(((const struct sides *)context)->images, pid, time_ns, wait_status);
 }
 
+/* Of one that is over only what was said of it is known. */
+static void use_path(struct image_facts *facts, const char *path)
+{
+	char *found;
+
+	if (!path)
+		return;
+	if (!facts->executable) {
+		found = launch_find_elf(path);
+		facts->executable = found ? realpath(found, NULL) : NULL;
+		free(found);
+	}
+	if (!facts->arguments) {
+		facts->arguments = xcalloc(2, sizeof(*facts->arguments));
+		facts->arguments[0] = xstrdup(path);
+		facts->nr_arguments = 1;
+	}
+}
+
+/* Where the CPU side is, it finds out by itself. */
+static void process_executed(void *context, const struct heap_exec *exec)
+{
+	const struct sides *sides = context;
+	const struct process_exec process = { exec->pid, exec->by_pid, exec->time_ns };
+	struct process_image *image =
+		sides->stopper ? NULL : hellos_executed(sides->images, &process);
+	struct image_facts facts;
+
+	if (!image)
+		return;
+	image_facts_read(&facts, exec->pid, sides->config->shim);
+	use_path(&facts, exec->path);
+	images_learn(sides->images, image, &facts);
+	image_facts_release(&facts);
+}
+
 static int open_collector(struct sides *sides, struct environment *environment, struct error *err)
 {
 	static const enum wire_mode modes[] = { [RECORD_HEAP_EXACT] = WIRE_MODE_EXACT,
@@ -240,6 +276,7 @@ static int open_collector(struct sides *sides, struct environment *environment, 
 		.image_of = image_of,
 		.untracked = image_untracked,
 		.ended = image_ended,
+		.executed = process_executed,
 		.ended_as = process_ended_as,
 	};
 	const char *shim = sides->config->shim;

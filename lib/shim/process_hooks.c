@@ -3,6 +3,7 @@
  * The functions of libc that the shim stands in front of to follow processes, and nothing else: how
  * they fork, execute, end and learn of each other's ends.  Each forwards what it was given.
  */
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +17,7 @@
 #include "shim/arguments.h"
 #include "shim/emit.h"
 #include "shim/env.h"
+#include "shim/exec_log.h"
 #include "shim/hook.h"
 #include "shim/real.h"
 #include "shim/session.h"
@@ -83,16 +85,25 @@ EXPORT int daemon(int no_chdir, int no_close)
 
 /* --- executing --------------------------------------------------------------------------------*/
 
-static void note_exec(const uintptr_t *frame)
+static void note_exec(const uintptr_t *frame, const char *path)
 {
 	real_find();
 
 	int level = is_ours() ? guard_level(guard_enter(frame, GUARD_OURS)) : GUARD_OUT;
 
+	if (session_live())
+		exec_log_add(sys_getpid(), path, wire_clock());
 	if (level == GUARD_OUT)
 		return;
 	emit_exec(level);
 	guard_leave(level);
+}
+
+static int exec_failed(int result)
+{
+	if (session_live())
+		exec_log_failed(sys_getpid());
+	return result;
 }
 
 typedef int exec_function(const char *name, char *const argv[], char *const envp[]);
@@ -103,12 +114,12 @@ static int exec_by(exec_function *const *function, const uintptr_t *frame, const
 {
 	struct env env;
 
-	note_exec(frame);
+	note_exec(frame, name);
 
 	int result = (*function)(name, argv, env_for(&env, envp));
 
 	env_release(&env);
-	return result;
+	return exec_failed(result);
 }
 
 EXPORT int execve(const char *path, char *const argv[], char *const envp[])
@@ -131,28 +142,34 @@ EXPORT int execvp(const char *file, char *const argv[])
 	return exec_by(&real.execvpe, FRAME, file, argv, env_own());
 }
 
+/* Of what has no path here it is the best name. */
+static const char *called(char *const argv[])
+{
+	return argv ? argv[0] : NULL;
+}
+
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
 	struct env env;
 
-	note_exec(FRAME);
+	note_exec(FRAME, called(argv));
 
 	int result = real.fexecve(fd, argv, env_for(&env, envp));
 
 	env_release(&env);
-	return result;
+	return exec_failed(result);
 }
 
 EXPORT int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
 	struct env env;
 
-	note_exec(FRAME);
+	note_exec(FRAME, fd == AT_FDCWD || *path == '/' ? path : called(argv));
 
 	int result = real.execveat(fd, path, argv, env_for(&env, envp), flags);
 
 	env_release(&env);
-	return result;
+	return exec_failed(result);
 }
 
 /* execl() and its kin: the rest of the list, and behind it maybe the environment. */
@@ -212,8 +229,14 @@ static int spawn_by(__typeof__(posix_spawn) *function, pid_t *pid, const char *n
 		    char *const argv[], char *const envp[])
 {
 	struct env env;
-	int error = function(pid, name, actions, attributes, argv, env_for(&env, envp));
+	uint64_t clock = wire_clock();
+	pid_t own;
+	int error;
 
+	pid = pid ? pid : &own;
+	error = function(pid, name, actions, attributes, argv, env_for(&env, envp));
+	if (!error && session_live())
+		exec_log_add(*pid, name, clock);
 	env_release(&env);
 	return error;
 }

@@ -41,6 +41,11 @@
  * earlier (or if it was made by a system call): `forked` is 1 then.  Its heap starts with what was
  * live at the event WIRE_FORK whose number is fork_sequence.
  *
+ * EXECS.  What is executed does not come here if it is a static program, say.  So who executes tells
+ * of it before: the image itself, a child that shares its memory (vfork), or the image for the child
+ * that it spawned.  The entries are a ring that nobody waits for: one that was written over before it
+ * was read is missed.
+ *
  * STACKS are interned: a stack is the id of its innermost node, a node is { return address,
  * module, parent }, a node's parent always has a smaller id, 0 is the empty stack.  Nodes,
  * modules and text are only ever appended, and written before (release) the event that first
@@ -126,7 +131,7 @@
 #define WIRE_ASAN_OPTIONS "verify_asan_link_order=0"
 
 #define WIRE_MAGIC UINT64_C(0x31656e7772706325)
-#define WIRE_VERSION 7
+#define WIRE_VERSION 8
 
 #define WIRE_DOOR "cprof-heap" /* then the path */
 
@@ -139,6 +144,7 @@
 #define WIRE_NODES (UINT32_C(1) << 24)
 #define WIRE_SLOTS (UINT32_C(1) << 24)
 #define WIRE_TEXT_BYTES (UINT32_C(1) << 20)
+#define WIRE_EXECS 1024 /* a power of two */
 
 #define WIRE_CONTROL_BYTES WIRE_ALIGN
 #define WIRE_SEGMENT_BYTES (UINT64_C(1) << 30)
@@ -232,6 +238,15 @@ struct wire_ring {
 	uint32_t slots_at; /* index of its first slot in the segment */
 };
 
+/* See EXECS.  Entry number n is at n modulo WIRE_EXECS. */
+struct wire_exec {
+	_Atomic uint32_t number; /* n + 1 when it is whole; stored last (release) */
+	int32_t pid;		 /* of who executes */
+	uint64_t clock;		 /* wire_clock() before that */
+	uint32_t failed;	 /* 1: it did not, as it said before */
+	char path[108]; /* as given, or argv[0]; ends with 0, cut if longer; empty: not known */
+};
+
 #define WIRE_EXE_BYTES 4096
 #define WIRE_ARGV_BYTES 16384
 
@@ -254,6 +269,7 @@ struct wire_segment {
 	_Atomic uint32_t slots_used;
 	_Atomic uint32_t modules_used; /* 1 more than the largest id in use, at least 1 */
 	_Atomic uint32_t text_used;    /* bytes */
+	_Atomic uint32_t execs_used;   /* entries of exec[] so far, modulo 2^32 */
 
 	_Alignas(64) _Atomic uint32_t
 		nodes_used; /* 1 more than the largest id in use, at least 1 */
@@ -264,6 +280,7 @@ struct wire_segment {
 	uint32_t argv_at, argv_bytes;
 
 	_Alignas(64) struct wire_ring ring[WIRE_RINGS];
+	struct wire_exec exec[WIRE_EXECS];
 };
 
 /* A mapped ELF image at one time; after dlclose another one may be at the same addresses. */
@@ -368,6 +385,7 @@ _Static_assert(offsetof(struct wire_control, sequence) == 512, "the sequence is 
 _Static_assert(sizeof(struct wire_control) <= WIRE_CONTROL_BYTES, "control");
 _Static_assert(_Alignof(struct wire_control) == 64 && _Alignof(struct wire_segment) == 64,
 	       "any page will do");
+_Static_assert(sizeof(struct wire_exec) == 128, "two cache lines");
 _Static_assert(sizeof(struct wire_segment) <= WIRE_MODULES_AT, "header");
 _Static_assert(sizeof(struct wire_module) * WIRE_MODULES <= WIRE_TEXT_AT - WIRE_MODULES_AT,
 	       "modules");

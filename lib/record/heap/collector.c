@@ -113,11 +113,33 @@ static void tree_figures(const struct heap_collector *c, struct profile_heap *tr
 	mode_adjust(c->config.mode, tree);
 }
 
+static void tell_execs(struct heap_collector *c, bool at_last)
+{
+	uint64_t now_ns = at_last ? UINT64_MAX : clock_now_ns();
+	struct heap_exec exec;
+
+	while (execs_take(&c->intake.execs, now_ns, &exec)) {
+		if (c->config.executed)
+			c->config.executed(c->config.context, &exec);
+		free(exec.path);
+	}
+}
+
+/* But for what somebody just said to execute. */
 static void tell_endings(struct heap_collector *c)
 {
-	vec_each(&c->intake.endings, ending) if (c->config.ended_as) c->config.ended_as(
-		c->config.context, ending->pid, ending->time_ns, ending->wait_status);
-	c->intake.endings.nr = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->intake.endings.nr; i++) {
+		const struct intake_ending *ending = &c->intake.endings.at[i];
+
+		if (execs_has(&c->intake.execs, ending->pid))
+			c->intake.endings.at[kept++] = *ending;
+		else if (c->config.ended_as)
+			c->config.ended_as(c->config.context, ending->pid, ending->time_ns,
+					   ending->wait_status);
+	}
+	c->intake.endings.nr = kept;
 }
 
 static void push_tree(const struct heap_collector *c, const struct profile_heap *tree)
@@ -138,6 +160,7 @@ static void push_images(struct heap_collector *c, bool at_last)
 		tell_state(c, *image);
 		image_read_counters(*image);
 	}
+	tell_execs(c, at_last);
 	tell_endings(c);
 	tree_figures(c, &tree);
 
@@ -218,6 +241,11 @@ static void tell_quality(struct heap_collector *c)
 		image_tell_quality(*image, c->frames, c->config.aggregate);
 		note_shim(c, *image);
 	}
+	if (c->intake.execs.missed)
+		aggregate_quality(c->config.aggregate, PROFILE_UNTRACKED,
+				  "programs may be missing: too many were executed at once to hear "
+				  "of each",
+				  c->intake.execs.missed);
 	if (c->shim_bytes)
 		aggregate_quality(c->config.aggregate, PROFILE_OVERHEAD, PROFILE_OVERHEAD_MEMORY,
 				  c->shim_bytes);

@@ -41,6 +41,13 @@ struct heap_hello {
 	size_t nr_arguments;
 };
 
+/* What an image says that it, or a child of its, executes. */
+struct heap_exec {
+	int32_t pid, by_pid; /* the same: in its own place */
+	uint64_t time_ns;    /* CLOCK_MONOTONIC, before it */
+	char *path;	     /* as it was given; NULL: not known */
+};
+
 /* Puts at most room page faults there, in no particular order; fewer: that is all for now. */
 typedef size_t heap_take_faults(void *context, struct fault *to, size_t room);
 
@@ -60,6 +67,9 @@ struct heap_collector_config {
 	void (*untracked)(void *context, uint32_t process, const char *reason);
 	/* The image is over. */
 	void (*ended)(void *context, uint32_t process, uint64_t time_ns);
+	/* The process executed, or is about to, what may never say hello.  After all hellos, and before
+	 * its end is told. */
+	void (*executed)(void *context, const struct heap_exec *exec);
 	/* The process ended, or is about to, as wait() says; time_ns is hardly before its end. */
 	void (*ended_as)(void *context, int32_t pid, uint64_t time_ns, int wait_status);
 };

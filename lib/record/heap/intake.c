@@ -34,6 +34,7 @@ void intake_release(struct intake *intake)
 	vec_free(&intake->images);
 	vec_free(&intake->pidfds);
 	forks_release(&intake->forks);
+	execs_release(&intake->execs);
 	vec_free(&intake->endings);
 	order_release(&intake->order);
 	fault_queue_release(&intake->faults);

@@ -28,6 +28,7 @@
 
 #include "base/vec.h"
 #include "record/heap/channel.h"
+#include "record/heap/execs.h"
 #include "record/heap/fault_queue.h"
 #include "record/heap/forks.h"
 #include "record/heap/frames.h"
@@ -60,6 +61,7 @@ struct intake {
 	VEC(struct segment *) over;		   /* whose stacks may still be needed */
 	VEC(struct image *) images;		   /* all there were, in the order of their start */
 	struct forks forks;
+	struct execs execs;		   /* the owner's to take out */
 	VEC(struct intake_ending) endings; /* the owner's to take out */
 	VEC(struct pollfd) pidfds;
 	heap_take_faults *take_faults; /* NULL: nobody knows of page faults */

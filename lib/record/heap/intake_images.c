@@ -30,6 +30,7 @@ static void find_rings(struct intake *intake, struct segment *segment)
 	for (; nr < segment->rings.nr; nr++)
 		segment->rings.at[nr]->lane = heap_model_lane(intake->model, image->id);
 	frames_find_modules(intake->frames, &image->frames, segment);
+	execs_read(&intake->execs, segment, &intake->ticks);
 }
 
 /* No more events come from it. */

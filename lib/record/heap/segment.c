@@ -97,6 +97,31 @@ bool segment_process_exists(const struct segment *segment)
 	return segment->pid > 0 && (kill(segment->pid, 0) == 0 || errno != ESRCH);
 }
 
+/* --- what is executed -------------------------------------------------------------------------*/
+
+uint32_t segment_skip_execs(struct segment *segment)
+{
+	uint32_t nr = atomic_load(&segment->shared->execs_used) - segment->execs_seen;
+	uint32_t skipped = nr > WIRE_EXECS ? nr - WIRE_EXECS : 0;
+
+	segment->execs_seen += skipped;
+	return skipped;
+}
+
+bool segment_exec(struct segment *segment, struct wire_exec *exec)
+{
+	const struct wire_exec *shared = &segment->shared->exec[segment->execs_seen % WIRE_EXECS];
+	uint32_t number = segment->execs_seen + 1;
+
+	if (segment->execs_seen == atomic_load(&segment->shared->execs_used) ||
+	    atomic_load_explicit(&shared->number, memory_order_acquire) != number)
+		return false;
+	memcpy(exec, shared, sizeof(*exec));
+	segment_read_once();
+	segment->execs_seen = number;
+	return true;
+}
+
 /* --- tables -----------------------------------------------------------------------------------*/
 
 bool segment_node(const struct segment *segment, uint32_t id, struct wire_node *node)

@@ -56,6 +56,7 @@ struct segment {
 	bool is_viewed[WIRE_RINGS];
 	uint32_t nr_viewed; /* of these from the first on */
 	uint32_t modules_seen;
+	uint32_t execs_seen;
 	bool is_forked;		 /* of a child that goes on with its parent's program */
 	uint64_t start_sequence; /* no event has a number below */
 	uint64_t fork_sequence;	 /* of the event before that fork; 0: not known */
@@ -87,6 +88,11 @@ bool segment_node(const struct segment *segment, uint32_t id, struct wire_node *
 bool segment_module(const struct segment *segment, uint32_t id, struct wire_module *module);
 /* A string of the segment's text, for free(); NULL if it lies outside or is empty. */
 char *segment_text(const struct segment *segment, uint32_t at, uint32_t bytes);
+
+/* Copies the next entry of what is executed; false: there is none, or it is not whole yet. */
+bool segment_exec(struct segment *segment, struct wire_exec *exec);
+/* Passes over those that were written over before they were read; how many? */
+uint32_t segment_skip_execs(struct segment *segment);
 
 /* Memory that the shim touched in the process, most of it: stacks, what finds them, and slots. */
 uint64_t segment_shim_bytes(const struct segment *segment);

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""Without the CPU side: programs whose heap cannot be accounted are in the profile all the same."""
+
+import pytest
+
+from conftest import Profile
+
+OTHERS = {
+    # Each executes ./apart 7, as a process or in the place of one.
+    "exec": ("sh", "-c", "exec ./apart 7"),
+    "shell": ("sh", "-c", "./apart 7; exit 0"),    # vfork
+    "fork": ("sh", "-c", "./apart 7 & wait; exit 0"),
+    "found in PATH": ("sh", "-c", "PATH=/nonexistent:.:/bin:/usr/bin; apart 7; exit 0"),
+    "env": ("env", "-i", "./apart", "7"),
+    "system": ("/usr/bin/python3", "-c", "import os; os.system('./apart 7')"),
+    "subprocess": ("/usr/bin/python3", "-c", "import subprocess; subprocess.run(['./apart', '7'])"),
+    "posix_spawn": ("/usr/bin/python3", "-c",
+                    "import os; os.waitpid(os.posix_spawn('./apart', ['./apart', '7'], os.environ), 0)"),
+    "by descriptor": ("/usr/bin/python3", "-c", "import os; os.execve(os.open('apart', os.O_RDONLY), ['./apart', '7'], os.environ)"),
+}
+MODES = {"not asked for": ("--cpu=off",), "refused": ()}
+
+
+@pytest.fixture
+def apart(runner, need):
+    """./apart N, a static program that allocates and exits with N."""
+    need.tool("gcc")
+    (runner.folder / "apart.c").write_text("""
+        #include <stdlib.h>
+        #include <string.h>
+        int main(int argc, char **argv) { memset(malloc(1 << 20), 1, 1 << 20); return atoi(argv[1]); }
+    """)
+    runner.run("gcc", "-static", "-o", "apart", "apart.c")
+
+
+def processes(profile):
+    return profile.report()["processes"]
+
+
+def untracked(profile):
+    return [row for row in processes(profile) if not row["heap"]["tracked"]]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("way", OTHERS)
+def test_a_static_program_that_another_executes_is_listed(way, mode, apart, runner, programs, record):
+    options = MODES[mode]
+    if options:
+        profile = record(*OTHERS[way], options=options, status=None)
+    else:
+        result = runner.run(programs / "noperf", "-p", "1", runner.cprof, "record", "-o", "cprof.data", *OTHERS[way])
+        profile = Profile(runner, runner.folder / "cprof.data", result)
+    [row] = untracked(profile)
+    assert "static executable" in row["heap"]["reason"]
+    assert row["command"][0].endswith("apart")
+    assert row["exit_status"] == 7
+    assert [q["count"] for q in profile.report()["quality"] if q["kind"] == "untracked"] == [1]
+
+
+def test_it_replaces_what_executed_it(apart, record):
+    former, row = processes(record(*OTHERS["exec"], options=["--cpu=off"], status=7))
+    assert former["pid"] == row["pid"] and (former["image"], row["image"]) == (0, 1)
+    assert former["replaced"] and not row["replaced"]
+    assert former["heap"]["tracked"] and former["exit_status"] is None
+
+
+def test_it_is_the_child_of_who_started_it(apart, record):
+    parent, row = processes(record(*OTHERS["shell"], options=["--cpu=off"]))
+    assert row["parent"] == parent["pid"] and row["image"] == 0
+
+
+def test_its_memory_is_its_own(apart, runner, record):
+    """Resident: as the kernel has it, of a program that takes its time."""
+    (runner.folder / "slow.c").write_text("""
+        #include <stdlib.h>
+        #include <string.h>
+        #include <unistd.h>
+        int main(void) { memset(malloc(40 << 20), 1, 40 << 20); usleep(300000); return 0; }
+    """)
+    runner.run("gcc", "-static", "-o", "slow", "slow.c")
+    profile = record("sh", "-c", "exec ./slow", options=["--cpu=off"])
+    [(most,)] = profile.sql("SELECT max(anonymous_bytes) FROM memory JOIN process ON memory.process = process.id WHERE NOT tracked")
+    assert 40 << 20 <= most < 44 << 20
+
+
+def test_several_by_one_process(apart, record):
+    script = "for i in 1 2 3 4 5 6 7 8 9 10; do ./apart $i; /bin/true; done; exit 0"
+    profile = record("sh", "-c", script, options=["--cpu=off"])
+    assert sorted(row["exit_status"] for row in untracked(profile)) == list(range(1, 11))
+    assert len(processes(profile)) == 21
+
+
+@pytest.mark.parametrize("script", [
+    "./nonexistent; nonexistent; exit 0",
+    "for i in $(seq 50); do /bin/true; done; exit 0",
+    "env ./nonexistent; env nonexistent; exit 0",
+    "exec /bin/true",
+    "(exec ./nonexistent); exit 0",
+])
+def test_what_says_hello_or_is_not_there_is_no_further_process(script, record):
+    profile = record("sh", "-c", script, options=["--cpu=off"])
+    assert not untracked(profile)
+
+
+def test_where_the_cpu_side_is_it_is_listed_once(apart, record):
+    profile = record("sh", "-c", "./apart 7; ./apart 8; exit 0")
+    rows = [row for row in untracked(profile) if "static executable" in row["heap"]["reason"]]
+    assert sorted(row["exit_status"] for row in rows) == [7, 8]
+

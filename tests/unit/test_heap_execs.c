@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "record/heap/execs.h"
+
+enum {
+	IMAGE = 100,
+	CHILD = 101,
+	OTHER = 102,
+};
+
+static struct segment segment = { .pid = IMAGE };
+static struct ticks ticks;
+static struct execs execs;
+
+static void set_up(void)
+{
+	segment.shared = calloc(1, sizeof(*segment.shared));
+	ticks_start(&ticks);
+}
+
+static void tear_down(void)
+{
+	free(segment.shared);
+	execs_release(&execs);
+}
+
+TestSuite(heap_execs, .init = set_up, .fini = tear_down);
+
+/* The next entry, not whole yet. */
+static struct wire_exec *begin(int32_t pid, const char *path)
+{
+	uint32_t number = segment.shared->execs_used++;
+	struct wire_exec *exec = &segment.shared->exec[number % WIRE_EXECS];
+
+	exec->number = 0;
+	exec->pid = pid;
+	exec->clock = wire_clock();
+	exec->failed = !path;
+	strncpy(exec->path, path ? path : "", sizeof(exec->path));
+	return exec;
+}
+
+static void end(struct wire_exec *exec)
+{
+	exec->number = segment.shared->execs_used;
+}
+
+static void say(int32_t pid, const char *path)
+{
+	end(begin(pid, path));
+}
+
+static void expect(int32_t pid, const char *path)
+{
+	struct heap_exec exec;
+
+	cr_assert(execs_take(&execs, UINT64_MAX, &exec));
+	cr_expect(eq(i32, exec.pid, pid));
+	cr_expect(eq(i32, exec.by_pid, IMAGE));
+	cr_expect(eq(str, exec.path ? exec.path : "not known", (char *)path));
+	free(exec.path);
+}
+
+static void expect_none(void)
+{
+	struct heap_exec exec;
+
+	cr_expect(not(execs_take(&execs, UINT64_MAX, &exec)));
+}
+
+Test(heap_execs, come_out_as_they_were_told)
+{
+	say(CHILD, "./a");
+	say(IMAGE, "b");
+	say(OTHER, "");
+	execs_read(&execs, &segment, &ticks);
+	cr_expect(execs_has(&execs, OTHER));
+	expect(CHILD, "./a");
+	expect(IMAGE, "b");
+	expect(OTHER, "not known");
+	cr_expect(not(execs_has(&execs, OTHER)));
+	expect_none();
+}
+
+Test(heap_execs, wait_a_while_for_their_failure)
+{
+	struct heap_exec exec;
+	uint64_t now_ns = clock_now_ns();
+
+	say(CHILD, "a");
+	execs_read(&execs, &segment, &ticks);
+	cr_expect(not(execs_take(&execs, now_ns, &exec)));
+	cr_assert(execs_take(&execs, now_ns + UINT64_C(1000000000), &exec));
+	cr_expect(lt(u64, exec.time_ns - now_ns, UINT64_C(500000000)));
+	free(exec.path);
+}
+
+Test(heap_execs, that_failed_are_forgotten)
+{
+	say(CHILD, "a");
+	say(OTHER, "b");
+	say(CHILD, "c");
+	say(CHILD, NULL);
+	execs_read(&execs, &segment, &ticks);
+	say(OTHER, NULL);
+	say(OTHER, NULL);
+	execs_read(&execs, &segment, &ticks);
+	expect(CHILD, "a");
+	expect_none();
+}
+
+Test(heap_execs, that_are_not_whole_yet_are_read_later)
+{
+	struct wire_exec *exec = begin(CHILD, "a");
+
+	execs_read(&execs, &segment, &ticks);
+	cr_expect(not(execs_has(&execs, CHILD)));
+	end(exec);
+	execs_read(&execs, &segment, &ticks);
+	expect(CHILD, "a");
+}
+
+Test(heap_execs, that_were_written_over_are_counted)
+{
+	for (int32_t i = 0; i < WIRE_EXECS + 10; i++)
+		say(1000 + i, "a");
+	execs_read(&execs, &segment, &ticks);
+	cr_expect(eq(u64, execs.missed, 10));
+	for (int32_t i = 10; i < WIRE_EXECS + 10; i++)
+		expect(1000 + i, "a");
+	expect_none();
+}
+
+Test(heap_execs, that_cannot_be_are_counted_and_nothing_else)
+{
+	struct wire_exec *exec = begin(CHILD, "a");
+
+	memset(exec->path, 'x', sizeof(exec->path));
+	end(exec);
+	say(0, "a");
+	say(-5, "a");
+	segment.shared->exec[3].number = 77;
+	segment.shared->execs_used++;
+	execs_read(&execs, &segment, &ticks);
+	cr_expect(eq(u64, execs.missed, 3));
+	expect_none();
+}
+
+Test(heap_execs, of_a_program_that_says_it_without_end_are_bounded)
+{
+	for (int32_t i = 0; i < 100; i++) {
+		for (int32_t j = 0; j < WIRE_EXECS; j++)
+			say(CHILD, "a");
+		execs_read(&execs, &segment, &ticks);
+	}
+	cr_expect(lt(sz, execs.waiting.nr, 5000));
+	cr_expect(eq(u64, execs.waiting.nr + execs.missed, 100 * WIRE_EXECS));
+}
