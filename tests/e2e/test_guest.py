@@ -229,7 +229,7 @@ def test_a_program_of_another_libc_is_tracked(record, runner, need):
     assert (heap["allocations"], heap["reallocations"], heap["frees"]) == (4, 1, 2)
     assert (heap["allocated_bytes"], heap["live_bytes"]) == (1000 + 200000 + 640 + 300 + 77, 640 + 77)
     stacks = [site["stack"] for site in heap["sites"] if site["live_bytes"] == 77]
-    assert [stack[-8:] for stack in stacks] == [["main"] + ["deep"] * 6 + ["malloc"]]
+    assert stacks == [["main"] + ["deep"] * 6 + ["malloc"]]
 
 
 # --- the shared memory ------------------------------------------------------------------------

@@ -142,11 +142,24 @@ static bool is_start_code(const struct heap_places *places, size_t i)
 	return is_linked_start_name(function->name) || calls_libc_start(places, i);
 }
 
+/* What calls main is start code, and nothing of the program is missing around it: musl's has no CFI, and
+ * mostly no name. */
+static bool is_lost_start_of_main(const struct heap_places *places)
+{
+	size_t nr = places->frames.nr;
+
+	return nr > 2 && function_of(places, nr - 1)->kind == FUNCTION_MISSING &&
+	       in_libc(places, function_of(places, nr - 2)) &&
+	       !strcmp(function_of(places, nr - 3)->name, "main");
+}
+
 /* The number of frames that are not start code; at least one. */
 static size_t without_start(const struct heap_places *places)
 {
 	size_t nr = places->frames.nr;
 
+	if (is_lost_start_of_main(places))
+		return nr - 2;
 	while (nr > 1 && is_start_code(places, nr - 1))
 		nr--;
 	return nr;
