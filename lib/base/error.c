@@ -65,6 +65,13 @@ int error_errno(struct error *err, int errno_value, const char *format, ...)
 	return err->code;
 }
 
+int error_recode(struct error *err, int code)
+{
+	if (err)
+		err->code = code;
+	return code;
+}
+
 int error_prefix(struct error *err, const char *format, ...)
 {
 	char former[sizeof(err->message)];

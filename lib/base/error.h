@@ -49,6 +49,10 @@ int error_set(struct error *err, int code, const char *format, ...)
 int error_errno(struct error *err, int errno_value, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Keeps the words, for who decides by what kind of failure it is: the code becomes this one.
+ * Returns it. */
+int error_recode(struct error *err, int code);
+
 /* Puts "<format>: " before the message.  Returns the code. */
 int error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

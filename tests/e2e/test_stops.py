@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """CPU time where perf is refused: threads stopped by ptrace for a moment."""
 
+import errno
 import json
 import os
 import re
@@ -38,7 +39,7 @@ def lost(profile):
 
 # --- what it says -------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("error", [1, 38])
+@pytest.mark.parametrize("error", [errno.EPERM, errno.ENOSYS])
 def test_shares_are_right_and_the_event_has_a_name_of_its_own(record_stops, programs, error):
     profile = record_stops(programs / "burn", 1500, status=3, error=error)
     report = profile.report()
@@ -56,6 +57,21 @@ def test_shares_are_right_and_the_event_has_a_name_of_its_own(record_stops, prog
     assert functions["main"]["total"] > 0.9
     assert cpu["counters"]["cpu-time"]["value"] == pytest.approx(1.5e9, rel=0.2)
     assert cpu["counters"]["task-clock"]["value"] == pytest.approx(1.5e9, rel=0.1)
+
+
+@pytest.mark.parametrize("refusal, option, reason", [
+    (("13",), "--cpu=on", "perf_event_open is refused: Permission denied"),
+    (("13",), "--heap=off", "perf_event_open is refused: Permission denied"),
+    (("12",), "--cpu=on", "open event 'cycles': Cannot allocate memory"),
+    (("-m", "1"), "--heap=off", "map the rings of perf events: Operation not permitted"),
+    (("-m", "12"), "--heap=off", "map the rings of perf events: Cannot allocate memory"),
+], ids=["a_policy", "a_policy_with_heap_off", "want_of_memory", "the_limit_of_rings", "want_of_memory_for_rings"])
+def test_whatever_refuses_perf_cpu_time_is_sampled(runner, programs, refusal, option, reason):
+    result = runner.run(programs / "noperf", *refusal, runner.cprof, "record", option, programs / "burn", 300)
+    assert result.returncode == 3, result.stderr
+    cpu = Profile(runner, runner.folder / "cprof.data", result).report()["cpu"]
+    assert cpu["event"] == "cpu-time" and cpu["substituted_for"] == "cycles"
+    assert cpu["reason"].startswith(reason)
 
 
 def test_an_ordinary_user_needs_no_right(record_stops, nobody, programs):

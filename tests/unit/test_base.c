@@ -40,6 +40,17 @@ Test(error, names_the_object_and_the_reason)
 	cr_assert(eq(int, err.code, -ENOENT));
 }
 
+Test(error, of_another_kind_has_the_same_words)
+{
+	struct error err = ERROR_INIT;
+
+	error_errno(&err, EMFILE, "open %s", "/x");
+	cr_assert(eq(int, error_recode(&err, ERR_REFUSED), ERR_REFUSED));
+	cr_assert(eq(int, err.code, ERR_REFUSED));
+	cr_assert(eq(str, err.message, (char *)"open /x: Too many open files"));
+	cr_assert(ne(str, err.hint, (char *)""));
+}
+
 Test(error, a_new_error_drops_the_old_hint)
 {
 	struct error err = ERROR_INIT;
@@ -64,6 +75,7 @@ Test(error, without_an_error_only_the_code_is_returned)
 {
 	cr_assert(eq(int, error_set(NULL, ERR_FORMAT, "x"), ERR_FORMAT));
 	cr_assert(eq(int, error_errno(NULL, EPERM, "x"), -EPERM));
+	cr_assert(eq(int, error_recode(NULL, ERR_REFUSED), ERR_REFUSED));
 }
 
 Test(error, long_messages_are_cut_not_overflowed)

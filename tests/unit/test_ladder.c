@@ -11,6 +11,7 @@
 /* A kernel as a test wants it. */
 struct machine {
 	int refuses_all;	/* errno; 0: does not */
+	bool is_lenient;	/* by its sysctl and without a filter of system calls */
 	bool refuses_kernel;	/* with EACCES */
 	bool has_pmu;		/* hardware events */
 	int most_precise;	/* precise_ip above it is EOPNOTSUPP */
@@ -70,8 +71,9 @@ static int climb_list(struct machine *machine, const char *list, struct error *e
 	static const struct sampling sampling = { .frequency_hz = 997,
 						  .call_graph = CALL_GRAPH_STACKS,
 						  .stack_bytes = SAMPLING_STACK_BYTES };
-	struct access access = { .paranoid = machine->refuses_all == EACCES ? 3 : 2,
-				 .seccomp = machine->refuses_all == EPERM,
+	bool is_strict = !machine->is_lenient;
+	struct access access = { .paranoid = is_strict && machine->refuses_all == EACCES ? 3 : 2,
+				 .seccomp = is_strict && machine->refuses_all == EPERM,
 				 .has_pmu = machine->has_pmu };
 	struct ladder_probe probe = { fake_open, fake_close, machine };
 	int ret;
@@ -195,14 +197,20 @@ Test(ladder, software_members_stay_with_the_clock)
 	cr_assert(eq(sz, ladder.nr, 4), "the clock is not there twice");
 }
 
-static void expect_refusal(int errno_value, const char *message)
+static void expect_refusal_by(struct machine machine, const char *message)
 {
-	struct machine machine = { .refuses_all = errno_value };
 	struct error err = ERROR_INIT;
 
 	cr_assert(eq(int, climb_list(&machine, event_types_default, &err), ERR_REFUSED));
+	cr_assert(eq(int, err.code, ERR_REFUSED));
 	cr_assert(strstr(err.message, message) != NULL, "'%s' in: %s", message, err.message);
 	cr_assert(ne(str, err.hint, (char *)""));
+	end();
+}
+
+static void expect_refusal(int errno_value, const char *message)
+{
+	expect_refusal_by((struct machine){ .refuses_all = errno_value }, message);
 }
 
 Test(ladder, names_the_sysctl_that_refuses)
@@ -218,6 +226,24 @@ Test(ladder, names_the_filter_that_refuses)
 Test(ladder, names_the_limit_of_files)
 {
 	expect_refusal(EMFILE, "file descriptors");
+}
+
+Test(ladder, names_what_it_was_told_where_nothing_known_refuses)
+{
+	expect_refusal_by((struct machine){ .refuses_all = EACCES, .is_lenient = true },
+			  "perf_event_open is refused: Permission denied");
+	expect_refusal_by((struct machine){ .refuses_all = EPERM, .is_lenient = true },
+			  "perf_event_open is refused: Operation not permitted");
+}
+
+Test(ladder, what_no_one_expects_is_not_supported)
+{
+	struct machine machine = { .refuses_all = ENOMEM };
+	struct error err = ERROR_INIT;
+
+	cr_assert(eq(int, climb_list(&machine, event_types_default, &err), ERR_UNSUPPORTED));
+	cr_assert(eq(int, err.code, ERR_UNSUPPORTED));
+	cr_assert(eq(str, err.message, (char *)"open event 'cycles': Cannot allocate memory"));
 }
 
 Test(ladder, a_kernel_without_perf_is_not_a_refusal)

@@ -72,8 +72,9 @@ static int explain_permission(const struct access *access, int errno_value,
 		return error_set(err, ERR_UNSUPPORTED, "this kernel is built without perf events");
 
 	error_errno(err, errno_value, "perf_event_open is refused");
-	error_hint(err, "a security policy (LSM, lockdown) of this machine; see `cprof doctor`");
-	return ERR_REFUSED;
+	error_hint(err, "a security module of this machine or a sandbox forbids it; dmesg and the "
+			"audit log (ausearch -m avc) may say which one, and what allows it");
+	return error_recode(err, ERR_REFUSED);
 }
 
 static int explain_missing(const struct access *access, const struct event_type *type,
@@ -114,7 +115,7 @@ int access_explain(const struct access *access, int errno_value, const struct ev
 		return error_hint(err, "raise the limit: ulimit -n 4096");
 	default:
 		error_errno(err, errno_value, "open event '%s'", type->name);
-		return ERR_UNSUPPORTED;
+		return error_recode(err, ERR_UNSUPPORTED);
 	}
 }
 

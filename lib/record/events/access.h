@@ -35,8 +35,8 @@ enum {
 
 void access_read(struct access *access);
 
-/* Of the open with this errno, for good: exclude_kernel and the like have been tried.  Returns
- * ERR_REFUSED (permission, limits) or ERR_UNSUPPORTED (not there). */
+/* Of the open with this errno, for good: exclude_kernel and the like have been tried.  Returns,
+ * and err has as its code, ERR_REFUSED (permission, limits) or ERR_UNSUPPORTED (not there). */
 int access_explain(const struct access *access, int errno_value, const struct event_type *type,
 		   struct error *err);
 
