@@ -155,6 +155,17 @@ def test_a_count_is_the_distance_of_samples(record, programs, need):
     assert profile.sql("SELECT DISTINCT weight FROM v_sample WHERE event = 0") == [(2000000,)]
 
 
+@pytest.mark.parametrize("options, with_cprof", [([], True), (CPU_ONLY, False)], ids=["heap", "cpu_only"])
+def test_time_on_cpu_is_not_reckoned_by_samples_of_something_else(record, programs, need, options, with_cprof):
+    need.perf()
+    profile = record(programs / "burn", 300, options=["-e", "page-faults", "-c", "1", *options], status=3)
+    cpu = profile.report()["cpu"]
+    assert cpu["cpu_s"] == pytest.approx(cpu["counters"]["task-clock"]["value"] / 1e9)
+    assert cpu["cpu_s_with_cprof"] is with_cprof
+    assert ("on CPU (with cprof's part)" in profile.text()) is with_cprof
+    assert "% of CPU (not in shares)" not in profile.text()
+
+
 def test_a_frequency_is_met(record, programs, need):
     need.perf()
     profile = record(programs / "burn", 500, options=CPU_ONLY + ["-e", "cpu-clock", "-F", 2000], status=3)

@@ -168,6 +168,56 @@ Test(report_cpu, what_cprof_does_is_in_no_time_on_cpu)
 	release(&f, toy);
 }
 
+/* Of 800 ms, with a quarter of this event in cprof's shim. */
+static struct fixture with_quarter_in_shim(struct toy *toy, const char *event, const char *unit)
+{
+	toy_event(toy, event, unit);
+	toy_event(toy, "task-clock", "ns")->value = 8e8;
+	toy_module_kind(toy, "libcprof-heap.so", PROFILE_MODULE_SELF);
+	toy_sample(toy, toy_stack(toy, "main", "libcprof-heap.so:malloc", NULL), event, 25, 10);
+	toy_sample(toy, toy_stack(toy, "main", NULL), event, 75, 10);
+	return analyze(toy, &everything, false);
+}
+
+Test(report_cpu, only_samples_of_time_tell_cprofs_part_of_it)
+{
+	static const struct {
+		const char *name, *unit;
+		double seconds;
+	} events[] = { { "cycles", "cycles", 0.6 },    { "cycles:u", "cycles", 0.6 },
+		       { "cpu-clock", "ns", 0.6 },     { "cpu_core/cycles/", "cycles", 0.6 },
+		       { "instructions", "", 0.8 },    { "page-faults", "", 0.8 },
+		       { "context-switches", "", 0.8 } };
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+		struct toy *toy = toy_new();
+		struct fixture f;
+
+		toy_run(toy)->heap_tracked = true;
+		f = with_quarter_in_shim(toy, events[i].name, events[i].unit);
+		near(f.cpu.seconds.value, events[i].seconds);
+		cr_expect(eq(int, f.cpu.seconds_with_overhead, events[i].seconds > 0.7), "%s",
+			  events[i].name);
+		release(&f, toy);
+	}
+}
+
+Test(report_cpu, without_the_shim_there_is_none_of_cprof_in_the_time)
+{
+	struct toy *toy = toy_new();
+	struct fixture f;
+
+	toy_run(toy)->heap_tracked = false;
+	toy_event(toy, "page-faults", "");
+	toy_event(toy, "task-clock", "ns")->value = 8e8;
+	toy_sample(toy, toy_stack(toy, "main", NULL), "page-faults", 75, 10);
+	f = analyze(toy, &everything, false);
+
+	near(f.cpu.seconds.value, 0.8);
+	cr_expect(not(f.cpu.seconds_with_overhead));
+	release(&f, toy);
+}
+
 Test(report_cpu, rates_come_from_each_events_own_samples)
 {
 	struct toy *toy = toy_new();

@@ -106,6 +106,7 @@ static const struct key cpu_keys[] = {
 	{ "lost", "i" },
 	{ "truncated_stacks", "i" },
 	{ "user_only", "b" },
+	{ "cpu_s_with_cprof", "b" },
 	{ "ipc", "r" },
 	{ "counters.cycles.value", "i" },
 	{ "counters.cycles.status", "s" },

@@ -86,10 +86,36 @@ Test(report_words, shares_that_are_not_of_time_say_what_they_are_of)
 {
 	struct toy *toy = toy_new();
 
+	toy_run(toy)->heap_tracked = false;
 	toy_event(toy, "page-faults", "");
 	toy_event(toy, "task-clock", "ns")->value = 2690000000;
 	toy_sample(toy, toy_stack(toy, "main", NULL), "page-faults", 12, 1);
 	says(toy, &summary, "CPU   2.69 s on CPU · shares are of page-faults\n");
+	toy_free(toy);
+}
+
+Test(report_words, what_is_not_of_time_is_not_called_cpu)
+{
+	static const struct report_options threads = { .view = "threads" };
+	struct toy *toy = toy_new();
+	uint32_t child = toy_process(toy, "sh", 200, 0)->id;
+
+	toy_thread(toy, child, 200, "sh");
+	toy_run(toy)->heap_tracked = true;
+	toy_event(toy, "page-faults", "");
+	toy_event(toy, "task-clock", "ns")->value = 2690000000;
+	toy_module_kind(toy, "libcprof-heap.so", PROFILE_MODULE_SELF);
+	toy_sample(toy, toy_stack(toy, "main", NULL), "page-faults", 9000, 1);
+	toy_sample_thread(toy, toy_stack(toy, "main", NULL), 1, "page-faults", 1000, 1);
+	toy_sample(toy, toy_stack(toy, "main", "libcprof-heap.so:malloc", NULL), "page-faults", 400,
+		   1);
+	says(toy, &summary,
+	     "CPU   2.69 s on CPU (with cprof's part) · shares are of page-faults\n");
+	says(toy, &summary, "cprof itself: 3.8 % of page-faults (not in shares)");
+	says(toy, &summary, "pid   share  ");
+	says(toy, &threads, "shares are of page-faults\n");
+	says(toy, &threads, "share  ");
+	says_no(toy, &threads, "CPU  ");
 	toy_free(toy);
 }
 

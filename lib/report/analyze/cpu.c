@@ -201,7 +201,17 @@ static void find_rates(struct work *w)
 	}
 }
 
-/* What a clock counted is cprof's time inside the program, too. */
+/* What a clock counted is cprof's time inside the program, too.  How much of it that is only samples of
+ * time tell: its part of page faults, say, is another one. */
+static void take_clock(struct work *w, const struct cpu_counter *clock)
+{
+	struct cpu *cpu = w->cpu;
+	bool is_told = cpu->is_time && cpu->samples + cpu->overhead_samples > 0;
+
+	cpu->seconds = FIGURE(clock->value.value / 1e9 * (is_told ? 1 - cpu->overhead_share : 1));
+	cpu->seconds_with_overhead = !is_told && w->profile->run.heap_tracked;
+}
+
 static void find_seconds(struct work *w)
 {
 	static const char *const clocks[] = { "task-clock", "cpu-clock" };
@@ -214,8 +224,7 @@ static void find_seconds(struct work *w)
 		const struct cpu_counter *clock = cpu_counter(w->cpu, clocks[i]);
 
 		if (clock && !clock->value.absent && clock->unit && !strcmp(clock->unit, "ns")) {
-			w->cpu->seconds =
-				FIGURE(clock->value.value / 1e9 * (1 - w->cpu->overhead_share));
+			take_clock(w, clock);
 			break;
 		}
 	}

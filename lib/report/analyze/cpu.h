@@ -63,6 +63,7 @@ struct cpu {
 
 	uint64_t samples, lost, truncated; /* lost: samples only */
 	struct figure seconds;		   /* on CPU, without the overhead */
+	bool seconds_with_overhead;	   /* with it: its part of time is not known */
 	struct figure sampled_seconds;	   /* what the samples are of it, of a clock */
 	bool is_time;			   /* shares are of CPU time, or of cycles */
 	struct figure ipc, branch_mpki, cache_mpki;
@@ -72,7 +73,7 @@ struct cpu {
 	struct cpu_use *threads;   /* by id */
 
 	uint64_t overhead_samples;
-	double overhead_share; /* of all samples, cprof's among them */
+	double overhead_share; /* of the weight of all samples, cprof's among them */
 	double overhead_error; /* half width of the 95 % interval of it */
 	uint64_t unnamed_samples;
 	double unnamed_share;

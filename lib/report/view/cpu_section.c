@@ -55,18 +55,29 @@ static void say_user_only(struct page *page, const struct cpu *cpu)
 			    sampled->absent ? "sampled " : "");
 }
 
-static void say_totals(struct page *page, const struct cpu *cpu)
+void phrase_seconds(struct page *page, const struct cpu *cpu)
 {
 	if (!cpu->seconds.absent)
-		page_phrase(page, "%s on CPU", units_seconds(cpu->seconds.value).text);
+		page_phrase(page, "%s on CPU%s", units_seconds(cpu->seconds.value).text,
+			    cpu->seconds_with_overhead ? " (with cprof's part)" : "");
+}
+
+void phrase_shares(struct page *page, const struct cpu *cpu)
+{
+	if (cpu->sampled && !cpu->is_time)
+		page_phrase(page, "shares are of %s", cpu->event);
+}
+
+static void say_totals(struct page *page, const struct cpu *cpu)
+{
+	phrase_seconds(page, cpu);
 	say_counter(page, cpu, "cycles");
 	say_counter(page, cpu, "instructions");
 	if (!cpu->ipc.absent)
 		page_phrase(page, "IPC %s", units_ratio(cpu->ipc.value).text);
 	if (cpu->user_only)
 		say_user_only(page, cpu);
-	if (!cpu->is_time)
-		page_phrase(page, "shares are of %s", cpu->event);
+	phrase_shares(page, cpu);
 	page_end(page);
 }
 

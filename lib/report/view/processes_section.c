@@ -5,9 +5,9 @@
 
 void section_processes(struct page *page, const struct analysis *a)
 {
-	static const struct column columns[] = {
+	const struct column columns[] = {
 		{ "pid", COLUMN_NUMBER, false },
-		{ "cpu_share", COLUMN_NUMBER, true },
+		{ a->cpu.is_time ? "cpu_share" : "event_share", COLUMN_NUMBER, true },
 		{ "heap_peak", COLUMN_NUMBER, false },
 		{ "heap_allocations", COLUMN_NUMBER, false },
 		{ "exit_status", COLUMN_NUMBER, false },

@@ -115,15 +115,18 @@ static void say(struct page *page, const struct quality_note *note, bool first)
 
 #define MATERIAL_ERROR 0.01
 
-/* "4.1 % of CPU (not in shares)"; of few samples "66.7 ± 38.2 % of CPU (not in shares)". */
+/* "4.1 % of CPU (not in shares)"; of few samples "66.7 ± 38.2 % of CPU (not in shares)"; where no time
+ * was sampled "36.2 ± 9.5 % of page-faults (not in shares)". */
 static void say_overhead_inside(struct page *page, const struct cpu *cpu)
 {
+	const char *whole = cpu->is_time ? "CPU" : cpu->event;
+
 	if (cpu->overhead_error < MATERIAL_ERROR)
-		page_phrase(page, "%s of CPU (not in shares)",
-			    units_percent(cpu->overhead_share).text);
+		page_phrase(page, "%s of %s (not in shares)",
+			    units_percent(cpu->overhead_share).text, whole);
 	else
-		page_phrase(page, "%.1f \xc2\xb1 %.1f %% of CPU (not in shares)",
-			    cpu->overhead_share * 100, cpu->overhead_error * 100);
+		page_phrase(page, "%.1f \xc2\xb1 %.1f %% of %s (not in shares)",
+			    cpu->overhead_share * 100, cpu->overhead_error * 100, whole);
 }
 
 static void say_overhead(struct page *page, const struct analysis *a)

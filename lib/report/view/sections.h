@@ -10,6 +10,10 @@
 /* What was measured and how, and how it ended. */
 void section_header(struct page *page, const struct analysis *analysis);
 
+/* "1.19 s on CPU", if that is known; "shares are of page-faults", if they are not of time. */
+void phrase_seconds(struct page *page, const struct cpu *cpu);
+void phrase_shares(struct page *page, const struct cpu *cpu);
+
 /* The figures of the two sides: two or three lines each. */
 void section_cpu(struct page *page, const struct cpu *cpu);
 void section_heap(struct page *page, const struct heap *heap);

@@ -44,7 +44,7 @@ void section_threads(struct page *page, const struct analysis *a, size_t nr)
 {
 	/* What is left of them on a narrow terminal comes first. */
 	struct column columns[13] = {
-		{ "share", COLUMN_NUMBER, true },
+		{ a->cpu.is_time ? "share" : "event_share", COLUMN_NUMBER, true },
 		{ "allocations", COLUMN_NUMBER, false },
 		{ "tid", COLUMN_NUMBER, false },
 		{ "pid", COLUMN_NUMBER, false },
@@ -58,6 +58,12 @@ void section_threads(struct page *page, const struct analysis *a, size_t nr)
 
 	add_columns(columns, &a->threads.rows);
 	if (a->threads.rows.nr || a->threads.rows.too_small) {
+		if (a->cpu.sampled && !a->cpu.is_time) {
+			page_begin(page);
+			phrase_shares(page, &a->cpu);
+			page_end(page);
+			page_blank(page);
+		}
 		page_table(page, &a->threads.rows, &thread_fields, columns, nr);
 		return;
 	}

@@ -140,8 +140,7 @@ static void print_cpu(struct page *page, const struct history *history, const st
 		page_words(page, cpu->reason ?: "not sampled");
 		page_end(page);
 	} else {
-		if (!cpu->seconds.absent)
-			page_phrase(page, "%s on CPU", units_seconds(cpu->seconds.value).text);
+		phrase_seconds(page, cpu);
 		page_phrase(page, "%s samples", units_count((uint64_t)samples.sum).text);
 		page_end(page);
 		print_line(page, busy.nr_known ? &busy : &samples, SPARKLINE_MEAN, TINT_NONE);
