@@ -19,6 +19,7 @@
 #include "record/followed.h"
 #include "record/peek.h"
 #include "record/samples.h"
+#include "record/stop_counters.h"
 #include "record/stops/call_ends.h"
 #include "record/stops/pace.h"
 #include "record/stops/stops.h"
@@ -58,42 +59,20 @@ struct stopper {
 
 /* --- events -----------------------------------------------------------------------------------*/
 
-static void put_missing(const struct stopper *stopper, uint32_t id, const struct event_type *type)
+static struct stop_counters counters_of(const struct stopper *stopper)
 {
-	const char *refused = stopper->config.refused;
-
-	if (event_type_is_stops(type))
-		return;
-	aggregate_event(
-		stopper->config.aggregate,
-		&(struct profile_event){ .id = id,
-					 .name = type->name,
-					 .unit = type->unit,
-					 .reason = refused ? refused : "not beside cpu-time",
-					 .status = refused ? PROFILE_NOT_PERMITTED
-							   : PROFILE_NOT_SUPPORTED });
+	return (struct stop_counters){ .aggregate = stopper->config.aggregate,
+				       .asked = stopper->config.events,
+				       .refused = stopper->config.refused,
+				       .reason = stopper->reason,
+				       .frequency_hz = stopper->frequency_hz };
 }
 
 static void put_events(const struct stopper *stopper)
 {
-	const struct event_types *events = stopper->config.events;
-	const struct event_type *type = event_type_find("cpu-time");
+	const struct stop_counters counters = counters_of(stopper);
 
-	aggregate_event(
-		stopper->config.aggregate,
-		&(struct profile_event){
-			.id = 0,
-			.name = type->name,
-			.unit = type->unit,
-			.substituted_for = stopper->config.refused ? events->at[0].name : NULL,
-			.reason = stopper->reason,
-			.status = PROFILE_COUNTED,
-			.value = (double)stopper->sampled_ns,
-			.coverage = 1,
-			.frequency_hz = stopper->frequency_hz,
-		});
-	for (size_t i = 0; i < events->nr; i++)
-		put_missing(stopper, (uint32_t)i + 1, &events->at[i]);
+	stop_counters_put(&counters, stopper->sampled_ns);
 }
 
 static void put_now_and_then(struct stopper *stopper, uint64_t now_ns)
@@ -559,18 +538,10 @@ void stopper_finish(struct stopper *stopper)
 void stopper_count(const struct stopper *stopper, uint64_t used_ns)
 {
 	const struct sampling *sampling = &stopper->config.sampling;
-	const struct event_type *clock = event_type_find("task-clock");
+	const struct stop_counters counters = counters_of(stopper);
 
-	if (sampling->delayed || sampling->no_inherit)
-		return;
-	aggregate_event(stopper->config.aggregate,
-			&(struct profile_event){ .id = (uint32_t)stopper->config.events->nr + 1,
-						 .name = clock->name,
-						 .unit = clock->unit,
-						 .reason = "by getrusage",
-						 .status = PROFILE_COUNTED,
-						 .value = (double)used_ns,
-						 .coverage = 1 });
+	if (!sampling->delayed && !sampling->no_inherit)
+		stop_counters_put_used(&counters, used_ns);
 }
 
 const char *stopper_reason(const struct stopper *stopper)

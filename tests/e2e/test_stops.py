@@ -98,6 +98,28 @@ def test_it_can_be_asked_for(record, run, programs):
     assert refused.returncode == 125 and "task-clock" in refused.stderr
 
 
+@pytest.mark.parametrize("refuse", [(), ("noperf", "1")], ids=["asked_for", "refused"])
+@pytest.mark.parametrize("asked", ["cpu-time", "cpu-time,page-faults", "cpu-time,task-clock,cycles", "cycles,cpu-time",
+                                   "cycles,task-clock", "page-faults,cpu-time,task-clock,cs"])
+def test_each_event_asked_for_is_there_once(runner, programs, asked, refuse):
+    """With and without cpu-time: whatever its place is."""
+    if refuse:
+        refuse = (programs / refuse[0], *refuse[1:])
+    result = runner.run(*refuse, runner.cprof, "record", "--heap=off", "-e", asked, "true")
+    assert result.returncode == 0, result.stderr
+    profile = Profile(runner, runner.folder / "cprof.data", result)
+    events = profile.sql("SELECT id, name, status, reason FROM event ORDER BY id")
+    names = [name for _, name, _, _ in events]
+    wanted = {"context-switches" if name == "cs" else name for name in asked.split(",")} | {"task-clock"}
+    assert len(names) == len(set(names)) and all(names) and [row[0] for row in events] == list(range(len(events)))
+    assert set(names) - wanted <= {"cpu-time", "cpu-clock"} and wanted <= set(names)
+    status = {name: row for _, name, *row in events}
+    assert status["task-clock"][0] == "counted"
+    if names[0] != "cpu-time" and "cpu-time" in wanted:
+        assert status["cpu-time"] == ["not-supported", "cpu-time is not of perf: it is sampled alone (-e cpu-time)"]
+    assert "" not in profile.report()["cpu"]["counters"]
+
+
 def test_the_list_of_events_tells_whether_it_can_be_had(run, runner, cprof, programs):
     assert json.loads(run("list", "--json", "cpu-time").stdout)["events"][0]["status"] == "counted"
     refused = runner.run(programs / "noperf", "-p", 1, cprof, "list", "--json", "cpu-time")

@@ -80,6 +80,10 @@ static int explain_permission(const struct access *access, int errno_value,
 static int explain_missing(const struct access *access, const struct event_type *type,
 			   struct error *err)
 {
+	if (event_type_is_stops(type))
+		return error_set(err, ERR_UNSUPPORTED,
+				 "%s is not of perf: it is sampled alone (-e %s)", type->name,
+				 type->name);
 	if (event_type_is_software(type))
 		return error_set(err, ERR_UNSUPPORTED, "this kernel has no event '%s'", type->name);
 	if (!access->has_pmu)
