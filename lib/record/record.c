@@ -415,10 +415,10 @@ static void tell_too_early(struct record *record)
 
 	if (!sides_has_cpu(&record->sides) || record->config->delay_ns <= 0 || record->delay_over)
 		return;
-	error_set(&error, ERR_INTERRUPTED,
+	error_set(&error, ERR_UNSUPPORTED,
 		  "no CPU samples: the program ended before --delay was over");
 	sides_say(&record->sides, &error);
-	aggregate_quality(record->aggregate, PROFILE_INTERRUPTED, error.message, 1);
+	aggregate_quality(record->aggregate, PROFILE_UNSAMPLED, error.message, 1);
 }
 
 static int finish(struct record *record, struct record_result *result, struct error *err)

@@ -364,7 +364,7 @@ enum profile_quality_kind {
 	PROFILE_OVERHEAD,
 	PROFILE_UNREADABLE,
 	PROFILE_INTERRUPTED,
-	PROFILE_UNSAMPLED, /* of reports, not in files: what samples lack of what was counted */
+	PROFILE_UNSAMPLED, /* in files: why there are none; reports: what they lack of what was counted */
 	PROFILE_NR_QUALITY
 };
 

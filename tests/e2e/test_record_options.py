@@ -107,7 +107,13 @@ def test_a_program_that_ends_within_the_delay_has_no_samples_and_that_is_said(re
     assert "--delay" in profile.stderr
     report = profile.report()
     assert report["cpu"]["samples"] == 0
-    assert any("--delay" in row["detail"] for row in report["quality"] if row["kind"] == "interrupted")
+    assert report["complete"] is True
+    reason = "no CPU samples: the program ended before --delay was over"
+    about = [(row["kind"], row["count"]) for row in report["quality"] if row["detail"] == reason]
+    assert about == [("unsampled", 1)]
+    assert not {row["kind"] for row in report["quality"]} & {"interrupted"}
+    assert f"caveats: unsampled: {reason}" in " ".join(profile.text().split())
+    assert f"samples that never came {reason}" in " ".join(profile.text("quality").split())
 
 
 # --- whom ----------------------------------------------------------------------------------------

@@ -13,6 +13,13 @@
 #define MATERIAL_STALL 0.01   /* of the time of the run */
 #define MATERIAL_UNNAMED 0.01 /* of the samples */
 
+/* "1" of what happens to a recording once. */
+static bool is_no_count(enum profile_quality_kind kind, uint64_t count)
+{
+	return count == 1 && (kind == PROFILE_SUBSTITUTED || kind == PROFILE_INTERRUPTED ||
+			      kind == PROFILE_UNSAMPLED);
+}
+
 static struct figure share_of(const struct cpu *cpu, enum profile_quality_kind kind, uint64_t count,
 			      const char *detail)
 {
@@ -25,7 +32,8 @@ static struct figure share_of(const struct cpu *cpu, enum profile_quality_kind k
 			whole = cpu->samples + cpu->lost;
 		break;
 	case PROFILE_UNSAMPLED:
-		whole = cpu->samples + cpu->overhead_samples + count;
+		if (!is_no_count(kind, count))
+			whole = cpu->samples + cpu->overhead_samples + count;
 		break;
 	case PROFILE_TRUNCATED:
 	case PROFILE_STITCHED:
@@ -39,12 +47,6 @@ static struct figure share_of(const struct cpu *cpu, enum profile_quality_kind k
 	if (!whole || count > whole)
 		return FIGURE_ABSENT("not a part of the samples");
 	return FIGURE((double)count / (double)whole);
-}
-
-/* "1" of what happens to a recording once. */
-static bool is_no_count(enum profile_quality_kind kind, uint64_t count)
-{
-	return count == 1 && (kind == PROFILE_SUBSTITUTED || kind == PROFILE_INTERRUPTED);
 }
 
 static struct quality_row *add(struct analysis *a, enum profile_quality_kind kind, uint64_t count,

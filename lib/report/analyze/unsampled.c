@@ -45,6 +45,7 @@ static bool is_told(const struct profile *profile)
 		const struct profile_quality *row = &profile->quality[i];
 
 		if (row->kind == PROFILE_THROTTLED || row->kind == PROFILE_INTERRUPTED ||
+		    row->kind == PROFILE_UNSAMPLED ||
 		    (row->kind == PROFILE_LOST && row->detail &&
 		     !strcmp(row->detail, PROFILE_LOST_SAMPLES)))
 			return false;

@@ -26,7 +26,7 @@ static char *sentence(const struct quality_note *note)
 
 	if (is_kind(note->kind, PROFILE_LOST))
 		return xasprintf("%s lost%s: %s%s", count.text, share, detail, others);
-	if (is_kind(note->kind, PROFILE_UNSAMPLED))
+	if (is_kind(note->kind, PROFILE_UNSAMPLED) && !note->share.absent)
 		return xasprintf("%s sample%s missing%s: %s", count.text, s, share, detail);
 	if (is_kind(note->kind, PROFILE_TRUNCATED))
 		return xasprintf("%s stack%s ended early%s: %s%s", count.text, s, share, detail,
@@ -54,7 +54,7 @@ static const char *meaning(enum profile_quality_kind kind)
 		[PROFILE_OVERHEAD] = "what cprof itself cost",
 		[PROFILE_UNREADABLE] = "files or memory that could not be read",
 		[PROFILE_INTERRUPTED] = "the recording did not end as it should",
-		[PROFILE_UNSAMPLED] = "samples that were due and never came",
+		[PROFILE_UNSAMPLED] = "samples that never came",
 	};
 
 	return meanings[kind];
