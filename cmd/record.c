@@ -362,6 +362,7 @@ int cmd_record(int argc, char **argv)
 	char *shim, *given;
 
 	options_parse(&parser, argc, argv, &options, &options.common);
+	options.config.remark = options.common.quiet ? NULL : print_message;
 	options.config.shim = shim = find_shim();
 	options.config.attach = options.pids.at;
 	options.config.nr_attach = options.pids.nr;

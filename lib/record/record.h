@@ -85,8 +85,10 @@ struct record_config {
 	uint32_t stack_bytes; /* 0: 16 KiB, and more where stacks are deeper */
 	const char *shim;     /* path of libcprof-heap.so; NULL: it was not found */
 
-	/* Called by record_run()'s own thread, with what the user should know at once. */
+	/* Called by record_run()'s own thread, with what the user should know at once: message what
+	 * is missing, remark what is done in another way than asked for.  May be NULL. */
 	void (*message)(void *context, const char *message, const char *hint);
+	void (*remark)(void *context, const char *message, const char *hint);
 	void *context;
 };
 

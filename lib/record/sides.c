@@ -19,6 +19,12 @@ void sides_say(const struct sides *sides, const struct error *error)
 		sides->config->message(sides->config->context, error->message, error->hint);
 }
 
+static void remark(const struct sides *sides, const struct error *error)
+{
+	if (sides->config->remark)
+		sides->config->remark(sides->config->context, error->message, error->hint);
+}
+
 /* --- opening ----------------------------------------------------------------------------------*/
 
 static struct sampling choose_sampling(const struct record_config *config)
@@ -101,7 +107,7 @@ static void say_lowered(const struct sides *sides, const char *lowered)
 	if (!lowered)
 		return;
 	error_set(&error, ERR_UNSUPPORTED, "%s", lowered);
-	sides_say(sides, &error);
+	remark(sides, &error);
 }
 
 /* Says why this and not what was asked for; the hint says what lifts that. */
@@ -113,7 +119,7 @@ static void say_substitution(const struct sides *sides)
 		return;
 	error_set(&said, ERR_REFUSED, "%s", stopper_reason(sides->stopper));
 	error_hint(&said, "%s", sides->perf_refused.hint);
-	sides_say(sides, &said);
+	remark(sides, &said);
 }
 
 /* The last rung, or what was asked for. */

@@ -172,6 +172,30 @@ def test_time_on_cpu_is_not_reckoned_by_samples_of_something_else(record, progra
     assert "% of CPU (not in shares)" not in profile.text()
 
 
+@pytest.mark.parametrize("refuse, options, words", [
+    ((), ["-e", "cpu-clock", "-c", "100"], "every 50000 ns instead of every 100"),
+    ((), ["-e", "cpu-clock", "-F", "100000"], "lowered to 20000"),
+    (("1",), ["-F", "600"], "600 Hz lowered to 500"),
+    (("1",), ["-F", "600"], "sampled cpu-time by stopping threads"),
+], ids=["period", "frequency", "frequency_of_stops", "event"])
+def test_quiet_leaves_to_reports_what_was_done_otherwise(runner, programs, need, refuse, options, words):
+    if not refuse:
+        need.perf()
+    noperf = [programs / "noperf", *refuse] if refuse else []
+    command = [*noperf, runner.cprof, "record", *CPU_ONLY, *options]
+    assert words in " ".join(runner.run(*command, "true").stderr.split())
+    result = runner.run(*command, "-q", "true")
+    assert (result.returncode, result.stderr) == (0, "")
+    told = Profile(runner, runner.folder / "cprof.data", result).report()["quality"]
+    assert any(words in row["detail"] for row in told if row["kind"] == "substituted")
+
+
+def test_quiet_says_what_is_missing_nevertheless(runner, programs):
+    """With perf and ptrace refused: a side, and why."""
+    result = runner.run(programs / "noperf", "-p", 1, runner.cprof, "record", "-q", "true")
+    assert result.returncode == 0 and result.stderr.startswith("cprof: no CPU samples: ")
+
+
 def test_a_frequency_is_met(record, programs, need):
     need.perf()
     profile = record(programs / "burn", 500, options=CPU_ONLY + ["-e", "cpu-clock", "-F", 2000], status=3)
