@@ -291,13 +291,16 @@ static void print_summary(const struct record_options *options, const char *path
 	};
 	struct error err = ERROR_INIT;
 	struct report *report = NULL;
-	FILE *bytes = output_errors(), *out = terminal_text(bytes);
+	struct output output;
+	FILE *out;
 	int ret = report_open(&report, path, &err);
 
+	output_errors(&output);
+	out = terminal_text(output.file);
 	if (!ret)
 		ret = report_print_brief(report, &report_options, out, &err);
-	filter_close(out, bytes);
-	output_close(bytes, NULL, NULL);
+	filter_close(out, output.file);
+	output_close(&output, NULL);
 	if (ret < 0)
 		fail(&err);
 	report_close(report);

@@ -347,24 +347,46 @@ static bool is_same_file(const char *one, const char *other)
 	return !stat(one, &a) && !stat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+/* All of it, as it goes to file. */
+static int print_to_memory(const struct report *report, struct arguments *arguments, FILE *file,
+			   char **text, size_t *length, struct error *err)
+{
+	FILE *memory = open_memstream(text, length), *out;
+	int ret;
+
+	if (!memory)
+		return error_errno(err, errno, "make a report");
+	arguments->report.columns = terminal_width(file);
+	arguments->report.color = terminal_wants_color(file, arguments->common.color);
+	out = is_text(arguments) ? terminal_text(memory) : memory;
+	ret = report_print(report, &arguments->report, out, err);
+	filter_close(out, memory);
+	if ((ferror(memory) | fclose(memory)) && ret >= 0)
+		ret = error_errno(err, ENOMEM, "make a report");
+	return ret;
+}
+
+/* What is in the file goes for a report only, not for one that cannot be made. */
 static int print_to_file(const struct report *report, struct arguments *arguments,
 			 struct error *err)
 {
-	FILE *file, *out;
+	struct output output;
+	char *text = NULL;
+	size_t length = 0;
 	int ret, closed;
 
 	if (is_same_file(arguments->output, arguments->file))
 		return error_set(err, ERR_USAGE, "not overwritten: %s is the profile itself",
 				 arguments->output);
-	file = output_open(arguments->output, err);
-	if (!file)
+	if (output_open(&output, arguments->output, err) < 0)
 		return err->code;
-	arguments->report.columns = terminal_width(file);
-	arguments->report.color = terminal_wants_color(file, arguments->common.color);
-	out = is_text(arguments) ? terminal_text(file) : file;
-	ret = report_print(report, &arguments->report, out, err);
-	filter_close(out, file);
-	closed = output_close(file, arguments->output, ret < 0 ? NULL : err);
+	ret = print_to_memory(report, arguments, output.file, &text, &length, err);
+	if (ret >= 0) {
+		output_begin(&output);
+		fwrite(text, 1, length, output.file);
+	}
+	free(text);
+	closed = output_close(&output, ret < 0 ? NULL : err);
 	return ret < 0 ? ret : closed;
 }
 

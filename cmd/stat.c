@@ -16,12 +16,12 @@ struct stat_options {
 	struct stat_config config;
 	VEC(char *const *) commands;
 	struct pids pids;
-	const char *output; /* NULL: stderr; "-": stdout */
+	const char *path; /* of output; NULL: stderr; "-": stdout */
 	int view;
 	bool runs_given;
 	bool has_separator; /* among the arguments of a single command */
-	FILE *file;	    /* of output */
-	FILE *out;	    /* what is printed goes there, on its way to file */
+	struct output output;
+	FILE *out; /* what is printed goes there, on its way to the output's file */
 };
 
 enum { OPTION_PMU = 1, OPTION_JSON, OPTION_CSV, OPTION_WARMUP, OPTION_DURATION };
@@ -154,7 +154,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		set_view(state, options, STAT_CSV);
 		return 0;
 	case 'o':
-		options->output = argument;
+		options->path = argument;
 		return 0;
 	case ARGP_KEY_ARG:
 		take_commands(state, options);
@@ -177,20 +177,21 @@ static const struct argp parser = {
 static void print_interval(void *context, const struct stat_result *result,
 			   const struct stat_interval *interval)
 {
-	const struct stat_options *options = context;
+	struct stat_options *options = context;
 
+	output_begin(&options->output);
 	stat_views[options->view].interval(result, interval, options->out);
 	fflush(options->out);
-	fflush(options->file);
+	fflush(options->output.file);
 }
 
 static int measure(struct stat_options *options)
 {
 	const struct stat_view *view = &stat_views[options->view];
-	bool prints = options->output || !options->common.quiet;
+	bool prints = options->path || !options->common.quiet;
 	struct error err = ERROR_INIT;
 	struct stat_result result;
-	int ret, status;
+	int ret, status, closed;
 
 	if (prints && view->interval)
 		options->config.on_interval = print_interval;
@@ -200,10 +201,14 @@ static int measure(struct stat_options *options)
 
 	signal(SIGPIPE, SIG_IGN);
 	if (!ret && prints) {
+		output_begin(&options->output);
 		view->print(&result, options->out);
-		filter_close(options->out, options->file);
-		ret = output_close(options->file, options->output, &err);
-		status = ret < 0 ? STATUS_OURS : status;
+	}
+	filter_close(options->out, options->output.file);
+	closed = output_close(&options->output, ret < 0 ? NULL : &err);
+	if (!ret && closed < 0) {
+		ret = closed;
+		status = STATUS_OURS;
 	}
 	if (ret < 0)
 		fail(&err);
@@ -215,18 +220,21 @@ int cmd_stat(int argc, char **argv)
 {
 	struct stat_options options = { .config = { .runs = 1 } };
 	struct error err = ERROR_INIT;
-	int status;
+	int status, ret = 0;
 
 	options_parse(&parser, argc, argv, &options, &options.common);
 	if (options.has_separator && !options.common.quiet)
 		warn("--- is an argument of %s: several commands are compared behind a -- before "
 		     "the first",
 		     options.commands.at[0][0]);
-	options.file = options.output ? output_open(options.output, &err) : output_errors();
-	if (options.file)
-		options.out =
-			options.view == STAT_TEXT ? terminal_text(options.file) : options.file;
-	status = options.file ? measure(&options) : fail(&err);
+	if (options.path)
+		ret = output_open(&options.output, options.path, &err);
+	else
+		output_errors(&options.output);
+	if (!ret)
+		options.out = options.view == STAT_TEXT ? terminal_text(options.output.file)
+							: options.output.file;
+	status = !ret ? measure(&options) : fail(&err);
 	vec_free(&options.commands);
 	vec_free(&options.pids);
 	return status;

@@ -12,6 +12,7 @@
 #include "report/load/select.h"
 #include "report/view/shape.h"
 #include "report/view/view.h"
+#include "store/header.h"
 #include "store/reader.h"
 #include "store/snapshot.h"
 
@@ -48,6 +49,11 @@ const char *const *report_view_names(void)
 	for (size_t i = 0; i < MOST_VIEWS - 1 && views[i].name; i++)
 		names[i] = views[i].name;
 	return names;
+}
+
+bool report_is_profile(const char *path)
+{
+	return header_is_at(path);
 }
 
 int report_open(struct report **report, const char *path, struct error *err)

@@ -56,6 +56,9 @@ struct report_options {
 /* The names of all views, NULL at the end. */
 const char *const *report_view_names(void);
 
+/* Whether a profile is there, of whatever version, finished or not. */
+bool report_is_profile(const char *path);
+
 int report_open(struct report **report, const char *path, struct error *err);
 /* Of a profile that is in memory, and stays the caller's. */
 struct report *report_new(const struct profile *profile);

@@ -2,7 +2,9 @@
 #include "store/header.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/schema.h"
@@ -99,4 +101,21 @@ int header_check(int fd, const char *path, struct error *err)
 		err, header.version > SCHEMA_VERSION
 			     ? "read it with the cprof that wrote it, or a newer one"
 			     : "read it with the cprof that wrote it, or its views with sqlite3");
+}
+
+bool header_is_at(const char *path)
+{
+	struct header header = { 0 };
+	struct stat status;
+	int fd;
+
+	if (stat(path, &status) < 0 || !S_ISREG(status.st_mode))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	if (header_read(&header, fd, path, NULL) < 0)
+		header.ours = false;
+	close(fd);
+	return header.ours;
 }

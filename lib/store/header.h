@@ -26,5 +26,7 @@ int header_read(struct header *header, int fd, const char *path, struct error *e
 int header_judge(const struct header *header, const char *path, struct error *err);
 /* Both, and ERR_VERSION if a cprof with another format wrote it. */
 int header_check(int fd, const char *path, struct error *err);
+/* Whether a profile is there, of whatever version, finished or not. */
+bool header_is_at(const char *path);
 
 #endif

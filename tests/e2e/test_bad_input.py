@@ -319,6 +319,17 @@ def test_an_output_that_is_no_file_is_said_before_the_program_runs(output, words
     assert not (runner.folder / "ran").exists()
 
 
+def test_a_report_that_cannot_be_made_leaves_the_file_as_it_was(record, run, runner):
+    record("true")
+    (runner.folder / "old").write_text("what was there\n")
+    for name in ("old", "new"):
+        assert run("report", "--sort", "nonsense", "-o", name).returncode == 64
+    assert (runner.folder / "old").read_text() == "what was there\n" and not (runner.folder / "new").exists()
+    (runner.folder / "old").write_text("what was there\n" * 10000)
+    assert run("report", "-o", "old").returncode == 0
+    assert "what was there" not in (runner.folder / "old").read_text()
+
+
 def test_a_report_does_not_overwrite_its_profile(record, run):
     profile = record("true")
     content = profile.path.read_bytes()

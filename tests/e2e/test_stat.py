@@ -180,6 +180,42 @@ def test_a_file_that_cannot_be_written_is_noticed_before_the_program_runs(run, r
     assert not (runner.folder / "ran").exists()
 
 
+@pytest.mark.parametrize("command, status", [
+    (["nonexistent-program"], 127), (["./not_executable"], 126), (["-e", "no-such-event", "true"], 125),
+    (["-I", "50", "nonexistent-program"], 127), (["--", "true", "---", "nonexistent-program"], 127)])
+def test_a_file_stays_as_it_was_when_the_program_cannot_be_run(run, runner, command, status):
+    (runner.folder / "not_executable").write_text("")
+    (runner.folder / "old").write_text("what was there, and is much longer than a few words\n" * 100)
+    content = (runner.folder / "old").read_bytes()
+    for name in ("old", "new"):
+        assert run("stat", "-o", name, *command).returncode == status
+    assert (runner.folder / "old").read_bytes() == content
+    assert not (runner.folder / "new").exists()
+
+
+@pytest.mark.parametrize("options", [["--json"], ["--json", "-I", "20"]])
+def test_what_was_in_the_file_is_replaced(run, runner, options):
+    (runner.folder / "old").write_text("what was there\n" * 1000)
+    assert run("stat", "-o", "old", *options, "sleep", "0.1").returncode == 0
+    assert "what was there" not in (runner.folder / "old").read_text()
+    json.loads((runner.folder / "old").read_text())
+
+
+def test_figures_do_not_replace_a_profile(run, runner, record):
+    """Neither its own format's version nor its end matters."""
+    path = record("true").path
+    content = bytearray(path.read_bytes())
+    content[60:64] = (1000).to_bytes(4, "big")
+    for name, data in (("a.data", path.read_bytes()), ("later.data", content), ("cut.data", content[:5000])):
+        (runner.folder / name).write_bytes(data)
+        for command in (["stat", "-o", name, "touch", "ran"], ["report", "-o", name]):
+            result = run(*command)
+            assert result.returncode == (125 if command[0] == "stat" else 64)
+            assert f"not overwritten: {name} is a profile" in result.stderr
+        assert (runner.folder / name).read_bytes() == bytes(data)
+    assert not (runner.folder / "ran").exists()
+
+
 def test_a_full_disk_is_an_error(run):
     result = run("stat", "-o", "/dev/full", "true")
     assert result.returncode == 125
