@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 
+enum { SOON_NS = 1000000 };
+
 int run_open(struct run *run, struct error *err)
 {
 	*run = (struct run){ .wakeups = { .fd = -1 } };
@@ -73,6 +75,13 @@ static void tick(const struct run_times *times, uint64_t start_ns)
 	times->tick(times->context, (double)(clock_now_ns() - start_ns) / 1e9);
 }
 
+/* The last interval is up with the time of all: it is told at the end. */
+static bool is_last(const struct run *run, const struct run_times *times, uint64_t start_ns)
+{
+	return run->attach.nr && times->duration_ns &&
+	       clock_now_ns() - start_ns + SOON_NS >= (uint64_t)times->duration_ns;
+}
+
 /* Until the end of the program, or of what is said about processes that run already. */
 static void wait_for_end(struct run *run, const struct run_times *times, uint64_t start_ns)
 {
@@ -88,7 +97,7 @@ static void wait_for_end(struct run *run, const struct run_times *times, uint64_
 		run->left_running = event == SUPERVISE_LEAVE || wakeup == WAKEUP_TIME_OVER;
 		if (run->left_running || event == SUPERVISE_ENDED)
 			break;
-		if (wakeup == WAKEUP_INTERVAL)
+		if (wakeup == WAKEUP_INTERVAL && !is_last(run, times, start_ns))
 			tick(times, start_ns);
 		else if (wakeup == WAKEUP_PROCESS_ENDED && !--nr_running)
 			break;

@@ -19,6 +19,8 @@ enum {
 	COVERAGE_WIDTH = 8,
 	NAME_WIDTH = 24,
 	TIME_WIDTH = 10,
+	TIME_DECIMALS = 3,
+	TIME_DECIMALS_MOST = 9,
 	COMMAND_WIDTH = 76,
 };
 
@@ -259,17 +261,42 @@ static void print_command(const struct stat_result *result, const struct stat_co
 	}
 }
 
+static struct units_text time_text(const struct stat_interval *interval, int decimals)
+{
+	struct units_text text;
+
+	snprintf(text.text, sizeof(text.text), "%.*f", decimals, interval->time_s);
+	return text;
+}
+
+/* As many as tell it from the one before: a program may end right after an interval. */
+static struct units_text distinct_time(const struct stat_result *result,
+				       const struct stat_interval *interval)
+{
+	const struct stat_interval *before = interval - 1;
+	int decimals = TIME_DECIMALS;
+
+	if (interval == result->intervals || before->command != interval->command ||
+	    before->run != interval->run)
+		return time_text(interval, decimals);
+	while (decimals < TIME_DECIMALS_MOST &&
+	       !strcmp(time_text(interval, decimals).text, time_text(before, decimals).text))
+		decimals++;
+	return time_text(interval, decimals);
+}
+
 void text_print_interval(const struct stat_result *result, const struct stat_interval *interval,
 			 FILE *out)
 {
 	const struct stat_command *command = &result->commands[interval->command];
+	const struct units_text time = distinct_time(result, interval);
 
 	for (size_t i = 0; i < result->nr_events; i++) {
 		const struct stat_count *count = &interval->counts[i];
 
 		if (isnan(count->value))
 			continue;
-		fprintf(out, "%*.3f s%*s  %s", TIME_WIDTH, interval->time_s, VALUE_WIDTH,
+		fprintf(out, "%*s s%*s  %s", TIME_WIDTH, time.text, VALUE_WIDTH,
 			values_text(count->value, command->events[i].unit).text,
 			command->events[i].name);
 		if (profile_status_of(count->coverage) == PROFILE_SCALED)

@@ -2,6 +2,7 @@
 """cprof stat -p: counting in processes that run already."""
 
 import json
+import math
 import re
 import signal
 import subprocess
@@ -95,6 +96,18 @@ def test_all_threads_count_and_what_they_start(runner, cprof, program, need):
     # Python and a fork have faults of their own.
     assert 4 * 3000 <= count(runner, "page-faults") < 4 * 3000 + 1500
     assert is_running(target.pid)
+
+
+@pytest.mark.parametrize("duration", ["0.3", "0.25", "0.05"])
+def test_the_last_interval_ends_with_the_duration(runner, cprof, program, duration):
+    target = touch(program)
+    result = runner.cprof_run("stat", "-I", 100, "-o", "-", "-p", target.pid, "--duration", duration)
+    groups = [group for group in result.stdout.split("\n\n") if re.match(r" +[0-9.]+ s ", group)]
+    times = [{line.split()[0] for line in group.splitlines()} for group in groups]
+    assert all(len(labels) == 1 for labels in times)
+    times = [float(labels.pop()) for labels in times]
+    assert times == sorted(set(times)) and len(times) <= math.ceil(float(duration) * 10)
+    assert times[-1] >= float(duration)
 
 
 def test_what_happens_before_and_in_others_does_not_count(runner, cprof, program, need):
