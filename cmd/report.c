@@ -390,10 +390,17 @@ static int print_to_file(const struct report *report, struct arguments *argument
 	return ret < 0 ? ret : closed;
 }
 
+static void warn_absent(const char *view, const char *reason)
+{
+	warn("%s: not known: %s", view, reason);
+}
+
 static int print(const struct report *report, struct arguments *arguments, struct error *err)
 {
 	if (strcmp(arguments->file, DEFAULT_PROFILE) != 0)
 		arguments->report.file = arguments->file;
+	if (!arguments->common.quiet)
+		arguments->report.on_absent = warn_absent;
 	if (arguments->output && strcmp(arguments->output, "-") != 0)
 		return print_to_file(report, arguments, err);
 	return print_to_terminal(report, arguments, err);

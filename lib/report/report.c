@@ -234,6 +234,15 @@ static int check_format(const struct job *job, const struct report_options *opti
 	return error_hint(err, "name one that is: cprof report functions --csv");
 }
 
+static void tell_absent(const struct job *job, const struct report_options *options)
+{
+	const struct rows *rows =
+		(const void *)((const char *)&job->analysis + job->view->tables[0].rows);
+
+	if (renderers[options->format]->one_table && rows->absent && options->on_absent)
+		options->on_absent(job->view->name, rows->absent);
+}
+
 int report_print(const struct report *report, const struct report_options *options, FILE *out,
 		 struct error *err)
 {
@@ -247,8 +256,10 @@ int report_print(const struct report *report, const struct report_options *optio
 	if (ret >= 0)
 		ret = analyze(&job, report->profile, options, err);
 	prepare_style(&job, options);
-	if (ret >= 0)
+	if (ret >= 0) {
 		renderers[options->format]->render(job.view, &job.analysis, &job.style, out);
+		tell_absent(&job, options);
+	}
 	release_job(&job);
 	return ret;
 }

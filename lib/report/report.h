@@ -47,6 +47,9 @@ struct report_options {
 	double min_share;	       /* rows below this share (0..1) are left out */
 	size_t limit; /* REPORT_ALL: every row; 0: text a screenful, JSON every row */
 
+	/* CSV only: of a table that is not known.  NULL: nobody is told. */
+	void (*on_absent)(const char *view, const char *reason);
+
 	/* Text only. */
 	const char *file; /* to be named in hints at other reports; NULL: the default one */
 	size_t columns;	  /* 0: 80 */

@@ -138,7 +138,8 @@ def test_children_that_are_not_sampled_are_known_by_their_heap_only(runner, prog
     profile = runner.record("sh", "-c", script, options=["-q", "--no-inherit"])
     program, *children = profile.report()["processes"]
     assert program["cpu"]["samples"] is not None
-    assert all(child["cpu"] == {"samples": None, "share": None} for child in children)
+    assert all(child["cpu"] == {"reason": "not followed (--no-inherit)", "samples": None, "share": None}
+               for child in children)
     assert {child["command"][0] for child in children} >= {str(programs / "heap_sites"), "sh"}
     assert all(child["end_s"] is not None for child in children)
     assert not [row for row in profile.report()["quality"] if row["kind"] == "interrupted"]

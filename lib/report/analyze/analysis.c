@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "report/analyze/quality.h"
+#include "report/analyze/reasons.h"
 #include "report/analyze/thread_starts.h"
 
 /* Of all processes together, and of each even so. */
@@ -82,11 +83,14 @@ static void withhold_heap(struct heap *heap, const char *reason)
 	struct history timeline = heap->timeline;
 	const char *mode = heap->mode;
 
+	if (!heap->tracked)
+		return;
 	heap->timeline = (struct history){ 0 };
 	heap_release(heap);
 	*heap = (struct heap){
 		.mode = mode, .withheld = true, .reason = reason, .timeline = timeline
 	};
+	heap->sites.absent = reason;
 }
 
 static void add_timeline(struct heap *heap, const struct profile *profile,
@@ -96,6 +100,14 @@ static void add_timeline(struct heap *heap, const struct profile *profile,
 
 	with_heap.no_heap = heap->tracked && heap->followed ? NULL : heap->reason;
 	history_analyze(&heap->timeline, profile, &with_heap);
+}
+
+static void explain_timeline(struct analysis *a)
+{
+	struct history *timeline = &a->heap.timeline;
+
+	a->timeline_reason = reasons_of_sides(&a->texts, timeline->no_cpu, timeline->no_heap);
+	timeline->rows.absent = timeline->is_empty ? a->timeline_reason : NULL;
 }
 
 /* A document about thousands of processes stays readable: it was 99 % such slices. */
@@ -141,14 +153,11 @@ static void fill_process(struct analysis *a, struct process_row *row, const stru
 						      .selection = selection,
 						      .slices = a->process_slices });
 	row->tracked = row->heap.tracked;
-	if (row->tracked && !span_is_all(&selection->span))
+	if (!span_is_all(&selection->span))
 		withhold_heap(&row->heap, HEAP_OF_THE_WHOLE_RUN);
 	memory_analyze(&row->memory, profile, selection, id, &row->heap);
 	row->reason = row->heap.reason;
-	row->cpu_share = row->cpu.sampled ? FIGURE(row->cpu.share)
-					  : FIGURE_ABSENT(profile->run.no_inherit
-								  ? "not sampled (--no-inherit)"
-								  : a->cpu.reason);
+	row->cpu_share = row->cpu.sampled ? FIGURE(row->cpu.share) : FIGURE_ABSENT(row->cpu.reason);
 	row->heap_peak = row->heap.tracked ? row->heap.peak_bytes : FIGURE_ABSENT(row->reason);
 	row->heap_allocations = row->heap.tracked ? FIGURE((double)row->heap.allocations)
 						  : FIGURE_ABSENT(row->reason);
@@ -211,6 +220,7 @@ static int by_leaked(const void *a, const void *b)
 
 static void list_leaks(struct analysis *a)
 {
+	a->leaks.absent = a->heap.sites.absent;
 	for (size_t i = 0; i < a->heap.sites.nr; i++) {
 		const struct heap_site *site = a->heap.sites.at[i];
 
@@ -254,7 +264,7 @@ static void list_threads(struct analysis *a, const struct profile *profile,
 	const char **starts =
 		options->thread_starts ? thread_starts(profile, &a->places, selection) : NULL;
 
-	threads_analyze(&a->threads, profile, selection, starts, &a->cpu);
+	threads_analyze(&a->threads, profile, selection, starts, &a->cpu, &a->texts);
 	free(starts);
 }
 
@@ -278,7 +288,9 @@ void analysis_init(struct analysis *a, const struct profile *profile,
 	add_timeline(&a->heap, profile,
 		     &(struct history_scope){ .process = PROFILE_NONE,
 					      .selection = selection,
+					      .no_cpu = a->cpu.sampled ? NULL : a->cpu.reason,
 					      .samples = options->samples });
+	explain_timeline(a);
 	if (!span_is_all(&selection->span))
 		withhold_heap(&a->heap, HEAP_OF_THE_WHOLE_RUN);
 	memory_analyze(&a->memory, profile, selection, PROFILE_NONE, &a->heap);
@@ -289,9 +301,9 @@ void analysis_init(struct analysis *a, const struct profile *profile,
 	list_busy_processes(a);
 	list_threads(a, profile, selection, options);
 	count_threads(a);
-	module_table_analyze(&a->modules, &a->chains, selection, &a->cpu, &a->heap);
+	module_table_analyze(&a->modules, &a->chains, selection, &a->cpu, &a->heap, &a->texts);
 	if (options->callers)
-		callers_analyze(&a->callers, &a->chains, selection, &a->cpu, &a->heap);
+		callers_analyze(&a->callers, &a->chains, selection, &a->cpu, &a->heap, &a->texts);
 	quality_list(a, profile);
 }
 

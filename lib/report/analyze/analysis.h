@@ -73,12 +73,13 @@ struct analysis {
 	struct cpu cpu;
 	struct heap heap;
 	struct memory memory;
-	struct rows leaks;	    /* of struct heap_site: what leaked, most bytes first */
-	struct rows busy_sites;	    /* those of the heap, most allocations first */
-	struct rows large_sites;    /* the same, most bytes allocated first */
-	struct rows processes;	    /* of struct process_row, in the order of their start */
-	size_t process_slices;	    /* in the timeline of each, at most */
-	struct rows busy_processes; /* those with samples or a heap, most CPU first */
+	const char *timeline_reason; /* why figures of it are absent; NULL: none is */
+	struct rows leaks;	     /* of struct heap_site: what leaked, most bytes first */
+	struct rows busy_sites;	     /* those of the heap, most allocations first */
+	struct rows large_sites;     /* the same, most bytes allocated first */
+	struct rows processes;	     /* of struct process_row, in the order of their start */
+	size_t process_slices;	     /* in the timeline of each, at most */
+	struct rows busy_processes;  /* those with samples or a heap, most CPU first */
 	struct threads threads;
 	struct module_table modules;
 	struct callers callers;

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "report/analyze/reasons.h"
 
 struct amounts {
 	double weight;
@@ -265,7 +266,7 @@ static void list(struct callers *callers, const struct work *w, const char *no_c
 
 void callers_analyze(struct callers *callers, const struct chains *chains,
 		     const struct selection *selection, const struct cpu *cpu,
-		     const struct heap *heap)
+		     const struct heap *heap, struct intern *texts)
 {
 	const char *no_cpu = cpu->sampled ? NULL : cpu->reason ?: "nothing was sampled";
 	const char *no_heap = heap->tracked && heap->followed ? NULL : heap->reason ?: "not known";
@@ -273,7 +274,8 @@ void callers_analyze(struct callers *callers, const struct chains *chains,
 		.profile = chains->profile, .chains = chains, .selection = selection, .heap = heap
 	};
 
-	*callers = (struct callers){ 0 };
+	*callers = (struct callers){ .reason = reasons_of_sides(texts, no_cpu, no_heap) };
+	callers->rows.absent = no_cpu && no_heap ? callers->reason : NULL;
 	for (int i = 0; i < PROFILE_NR_ALLOCATORS; i++)
 		w.allocators[i] = find_allocator(&w, (enum profile_allocator)i);
 	if (!no_cpu)

@@ -10,6 +10,7 @@
 #ifndef REPORT_ANALYZE_CALLERS_H
 #define REPORT_ANALYZE_CALLERS_H
 
+#include "base/intern.h"
 #include "report/analyze/chains.h"
 #include "report/analyze/cpu.h"
 #include "report/analyze/heap.h"
@@ -26,14 +27,15 @@ struct caller_row {
 };
 
 struct callers {
-	struct rows rows; /* of struct caller_row, most total first, then most bytes allocated */
+	struct rows rows;   /* of struct caller_row, most total first, then most bytes allocated */
+	const char *reason; /* why figures of the CPU, or of the heap, are absent; NULL: none is */
 	struct caller_row *storage;
 };
 
-/* cprof's own functions are in no pair.  The figures of cpu and heap must be there. */
+/* cprof's own functions are in no pair.  The figures of cpu and heap must be there.  texts: owns reasons. */
 void callers_analyze(struct callers *callers, const struct chains *chains,
 		     const struct selection *selection, const struct cpu *cpu,
-		     const struct heap *heap);
+		     const struct heap *heap, struct intern *texts);
 void callers_release(struct callers *callers);
 
 #endif

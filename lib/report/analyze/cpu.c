@@ -271,6 +271,7 @@ static void make_shares(const struct work *w, struct cpu_use *rows, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
 		rows[i].sampled = w->cpu->sampled;
+		rows[i].reason = w->cpu->sampled ? NULL : w->cpu->reason;
 		if (w->all[LEADING].weight > 0)
 			rows[i].share /= w->all[LEADING].weight;
 	}
@@ -281,12 +282,36 @@ static void withhold_unfollowed(const struct work *w)
 {
 	const struct profile *profile = w->profile;
 
-	if (!profile->run.no_inherit)
+	if (!profile->run.no_inherit || !w->cpu->sampled)
 		return;
-	for (size_t i = 0; i < profile->nr_processes; i++)
+	for (size_t i = 0; i < profile->nr_processes; i++) {
 		w->cpu->processes[i].sampled = false;
-	for (size_t i = 0; i < profile->nr_threads; i++)
-		w->cpu->processes[profile->threads[i].process].sampled = w->cpu->sampled;
+		w->cpu->processes[i].reason = CPU_NOT_FOLLOWED;
+	}
+	for (size_t i = 0; i < profile->nr_threads; i++) {
+		w->cpu->processes[profile->threads[i].process].sampled = true;
+		w->cpu->processes[profile->threads[i].process].reason = NULL;
+	}
+}
+
+/* The program itself is, also before its first thread is known. */
+static bool is_any_followed(const struct work *w)
+{
+	for (size_t i = 0; i < w->profile->nr_processes; i++)
+		if (w->selection->processes[i] && (!i || w->cpu->processes[i].sampled))
+			return true;
+	return w->selection->all_threads;
+}
+
+static void withhold_all(const struct work *w)
+{
+	struct cpu *cpu = w->cpu;
+
+	if (!cpu->sampled || is_any_followed(w))
+		return;
+	cpu->sampled = false;
+	cpu->reason = CPU_NOT_FOLLOWED;
+	cpu->event = cpu->unit = cpu->substituted_for = NULL;
 }
 
 static void add_totals(struct work *w)
@@ -298,6 +323,7 @@ static void add_totals(struct work *w)
 	make_shares(w, w->cpu->processes, w->profile->nr_processes);
 	make_shares(w, w->cpu->threads, w->profile->nr_threads);
 	withhold_unfollowed(w);
+	withhold_all(w);
 	trees_sum(&w->trees);
 	trees_functions(&w->trees, w->total);
 }
@@ -452,6 +478,7 @@ static void measure(struct work *w)
 	double squares = w->all[LEADING].squares + w->overhead.squares;
 
 	cpu->samples = w->all[LEADING].samples;
+	cpu->functions.absent = cpu->sampled ? NULL : cpu->reason;
 	cpu->overhead_samples = w->overhead.samples;
 	cpu->overhead_share = everything > 0 ? w->overhead.weight / everything : 0;
 	cpu->overhead_error =

@@ -20,6 +20,8 @@
 #define CPU_FEW_SAMPLES 30
 #define CPU_TOO_FEW "too few samples"
 
+#define CPU_NOT_FOLLOWED "not followed (--no-inherit)"
+
 struct cpu_counter {
 	const char *name, *unit;
 	const char *status; /* profile_status_name() */
@@ -46,7 +48,8 @@ struct cpu_function {
 
 /* By a process or a thread. */
 struct cpu_use {
-	bool sampled; /* if not, nothing below is known */
+	bool sampled;	    /* if not, nothing below is known */
+	const char *reason; /* why not */
 	uint64_t samples;
 	double share;
 };

@@ -534,7 +534,7 @@ static void describe(struct heap *heap, const struct profile *profile, uint32_t 
 	heap->mode = profile->run.heap_mode;
 	heap->tracked = !find_why_untracked(profile, process);
 	heap->followed = is_followed(profile);
-	heap->reason = heap_why_unfollowed(profile, process);
+	heap->reason = heap->sites.absent = heap_why_unfollowed(profile, process);
 	heap->sample_bytes = profile->run.heap_sample_bytes
 				     ? FIGURE((double)profile->run.heap_sample_bytes)
 				     : FIGURE_ABSENT("not a sample");
@@ -556,7 +556,7 @@ void heap_analyze(struct heap *heap, const struct profile *profile, struct heap_
 		return;
 	if (!find_figures(&w)) {
 		heap->tracked = false;
-		heap->reason = "no figures were received";
+		heap->reason = heap->sites.absent = "no figures were received";
 		return;
 	}
 	heap->counted.difference = heap_counted_difference(heap);

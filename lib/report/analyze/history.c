@@ -10,6 +10,8 @@
 
 #define SHORTEST_US 1000
 
+#define NO_CLOCK "the event that was sampled is no clock"
+
 static const char no_looks[] = "no process was looked at by then";
 
 /* Of all heaps, processes, threads together. */
@@ -241,6 +243,16 @@ static void add_samples(struct work *w)
 
 /* --- rows -------------------------------------------------------------------------------------*/
 
+static void find_reasons(struct work *w, size_t nr_heaps)
+{
+	const struct profile *profile = w->profile;
+	bool clock = profile->nr_events && profile->events[0].unit &&
+		     !strcmp(profile->events[0].unit, "ns");
+
+	w->history->no_heap = w->scope->no_heap ?: nr_heaps > 1 ? NO_COMMON_PEAK : NULL;
+	w->history->no_cpu = w->scope->no_cpu ?: clock ? NULL : NO_CLOCK;
+}
+
 static void fill_heap(const struct work *w, struct time_slice *slice, const struct cell *cell,
 		      bool one_moment)
 {
@@ -260,12 +272,12 @@ static void fill_heap(const struct work *w, struct time_slice *slice, const stru
 static void fill_cpu(const struct work *w, struct time_slice *slice, const struct cell *cell)
 {
 	const struct profile *profile = w->profile;
-	bool sampled = profile->run.cpu_on && profile->nr_events && w->scope->samples;
+	bool sampled =
+		profile->run.cpu_on && profile->nr_events && w->scope->samples && !w->scope->no_cpu;
 	bool clock = sampled && profile->events[0].unit && !strcmp(profile->events[0].unit, "ns");
 
 	slice->samples = sampled ? FIGURE((double)cell->samples) : FIGURE_ABSENT("not sampled");
-	slice->cpu_s = clock ? FIGURE(cell->weight / 1e9)
-			     : FIGURE_ABSENT("the event that was sampled is no clock");
+	slice->cpu_s = clock ? FIGURE(cell->weight / 1e9) : FIGURE_ABSENT(NO_CLOCK);
 }
 
 static void make_rows(struct work *w, size_t nr_heaps)
@@ -274,6 +286,8 @@ static void make_rows(struct work *w, size_t nr_heaps)
 	const struct span *span = &w->scope->selection->span;
 	size_t first = 0, end = history->nr;
 
+	find_reasons(w, nr_heaps);
+	history->is_empty = w->scope->no_heap && w->scope->no_cpu;
 	if (!span_is_all(span)) {
 		first = cell_of(w, span->from_us);
 		end = cell_of(w, span->to_us - 1) + 1;
@@ -289,6 +303,7 @@ static void make_rows(struct work *w, size_t nr_heaps)
 		slice->rss_bytes = cell->has_rss ? FIGURE(cell->rss) : FIGURE_ABSENT(no_looks);
 		fill_heap(w, slice, cell, nr_heaps <= 1);
 		fill_cpu(w, slice, cell);
+		history->is_empty &= !cell->has_rss;
 		vec_push(&history->rows, slice);
 	}
 }

@@ -35,12 +35,16 @@ struct history {
 	struct rows rows; /* of struct time_slice, in the order of time */
 	struct time_slice *slices;
 	size_t nr;
+	bool is_empty; /* nothing is known in any slice */
+	/* Why figures of the CPU, or of the heap, are absent in the slices; NULL: none is. */
+	const char *no_cpu, *no_heap;
 };
 
 struct history_scope {
 	uint32_t process; /* id, or PROFILE_NONE: all selected ones together */
 	const struct selection *selection;
 	const char *no_heap; /* why there is no heap; NULL: there is */
+	const char *no_cpu;  /* why nothing was sampled; NULL: it was */
 	bool samples;	     /* read them, too, if the scope is all */
 	size_t slices;	     /* at most; 0: HISTORY_SLICES */
 };

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "report/analyze/reasons.h"
 
 struct use {
 	double self, total;
@@ -160,16 +161,17 @@ static void list(struct module_table *table, const struct work *w, const char *n
 
 void module_table_analyze(struct module_table *table, const struct chains *chains,
 			  const struct selection *selection, const struct cpu *cpu,
-			  const struct heap *heap)
+			  const struct heap *heap, struct intern *texts)
 {
 	const char *no_cpu = cpu->sampled ? NULL : cpu->reason ?: "nothing was sampled";
-	const char *no_heap = heap->tracked ? NULL : heap->reason ?: "not known";
+	const char *no_heap = heap->tracked && heap->followed ? NULL : heap->reason ?: "not known";
 	struct work w = { .profile = chains->profile,
 			  .chains = chains,
 			  .selection = selection,
 			  .uses = xcalloc(chains->profile->nr_modules + 1, sizeof(w.uses[0])) };
 
-	*table = (struct module_table){ 0 };
+	*table = (struct module_table){ .reason = reasons_of_sides(texts, no_cpu, no_heap) };
+	table->rows.absent = no_cpu && no_heap ? table->reason : NULL;
 	if (!no_cpu)
 		add_totals(&w);
 	if (!no_heap)

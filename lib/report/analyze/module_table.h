@@ -6,6 +6,7 @@
 #ifndef REPORT_ANALYZE_MODULE_TABLE_H
 #define REPORT_ANALYZE_MODULE_TABLE_H
 
+#include "base/intern.h"
 #include "report/analyze/cpu.h"
 #include "report/analyze/heap.h"
 #include "report/analyze/rows.h"
@@ -24,14 +25,15 @@ struct module_row {
 };
 
 struct module_table {
-	struct rows rows; /* of struct module_row, most self first, then most allocations */
+	struct rows rows;   /* of struct module_row, most self first, then most allocations */
+	const char *reason; /* why figures of the CPU, or of the heap, are absent; NULL: none is */
 	struct module_row *storage;
 };
 
-/* cprof's own are not listed.  The figures of cpu and heap must be there. */
+/* cprof's own are not listed.  The figures of cpu and heap must be there.  texts: owns reasons. */
 void module_table_analyze(struct module_table *table, const struct chains *chains,
 			  const struct selection *selection, const struct cpu *cpu,
-			  const struct heap *heap);
+			  const struct heap *heap, struct intern *texts);
 void module_table_release(struct module_table *table);
 
 #endif

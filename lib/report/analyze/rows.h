@@ -17,6 +17,7 @@ struct rows {
 	const void **at;
 	size_t nr, room;
 	size_t too_small, left_out; /* by --min, then by --limit */
+	const char *absent;	    /* why they are not known; NULL: these are all there are */
 };
 
 /* As few texts belong together: a command line, a stack. */

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "report/analyze/heap.h"
+#include "report/analyze/reasons.h"
 
 /* --- heap --- */
 
@@ -36,7 +37,6 @@ static void fill_heap(struct thread_row *row, const struct profile_heap_thread *
 	static const struct profile_heap_thread nothing;
 
 	heap = heap ?: &nothing;
-	row->reason = reason;
 	row->allocations = figure_or_absent(reason, (double)heap->allocations);
 	row->frees = figure_or_absent(reason, (double)heap->frees);
 	row->reallocations = figure_or_absent(reason, (double)heap->reallocations);
@@ -47,14 +47,30 @@ static void fill_heap(struct thread_row *row, const struct profile_heap_thread *
 
 /* --- rows --- */
 
-static void fill(struct thread_row *row, const struct profile *profile,
-		 const struct selection *selection, const struct profile_thread *thread)
-{
-	const struct profile_process *process = &profile->processes[thread->process];
-	const char *reason = heap_why_unfollowed(profile, thread->process);
+struct work {
+	struct threads *threads;
+	const struct profile *profile;
+	const struct selection *selection;
+	const struct cpu *cpu;
+	struct intern *texts;
+};
 
-	if (!reason && !span_is_all(&selection->span))
+/* process: PROFILE_NONE: of all of them. */
+static const char *why_no_heap(const struct work *w, uint32_t process)
+{
+	const char *reason = heap_why_unfollowed(w->profile, process);
+
+	if (!reason && !span_is_all(&w->selection->span))
 		reason = HEAP_OF_THE_WHOLE_RUN;
+	return reason;
+}
+
+static void fill(struct thread_row *row, const struct work *w, const struct profile_thread *thread,
+		 const char *no_heap)
+{
+	const struct profile *profile = w->profile;
+	const struct profile_process *process = &profile->processes[thread->process];
+
 	*row = (struct thread_row){
 		.pid = process->pid,
 		.image = (int)process->image,
@@ -64,7 +80,7 @@ static void fill(struct thread_row *row, const struct profile *profile,
 		.start_s = time_figure(thread->start_us),
 		.end_s = time_figure(thread->end_us),
 	};
-	fill_heap(row, find_heap(profile, thread->process, thread->tid), reason);
+	fill_heap(row, find_heap(profile, thread->process, thread->tid), no_heap);
 }
 
 static void fill_cpu(struct thread_row *row, const struct cpu_use *cpu, const char *reason)
@@ -88,48 +104,54 @@ static int by_use(const void *a, const void *b)
 }
 
 /* cpu: NULL where the CPU side did not see the thread. */
-static struct thread_row *add(struct threads *threads, const struct profile *profile,
-			      const struct selection *selection,
-			      const struct profile_thread *thread, const struct cpu_use *cpu,
-			      const char *why_no_cpu)
+static struct thread_row *add(struct work *w, const struct profile_thread *thread,
+			      const struct cpu_use *cpu, const char *no_cpu)
 {
-	struct thread_row *row = &threads->storage[threads->rows.nr];
+	struct thread_row *row = &w->threads->storage[w->threads->rows.nr];
+	const char *no_heap = why_no_heap(w, thread->process);
 
-	vec_push(&threads->rows, row);
-	fill(row, profile, selection, thread);
-	fill_cpu(row, cpu, why_no_cpu);
+	vec_push(&w->threads->rows, row);
+	fill(row, w, thread, no_heap);
+	fill_cpu(row, cpu, no_cpu);
+	row->reason = reasons_of_sides(w->texts, no_cpu, no_heap);
 	return row;
 }
 
-static void add_heap_thread(struct threads *threads, const struct profile *profile,
-			    const struct selection *selection,
-			    const struct profile_heap_thread *heap, const struct cpu *cpu)
+static const char *why_unseen(const struct cpu *cpu, uint32_t process)
+{
+	if (!cpu->sampled)
+		return cpu->reason;
+	return cpu->processes[process].reason ?: "the CPU side saw none of it";
+}
+
+static void add_heap_thread(struct work *w, const struct profile_heap_thread *heap)
 {
 	const struct profile_thread thread = { .process = heap->process,
 					       .tid = heap->tid,
 					       .start_us = PROFILE_NO_TIME,
 					       .end_us = PROFILE_NO_TIME };
 
-	add(threads, profile, selection, &thread, NULL,
-	    cpu->reason ?: "the CPU side saw none of it");
+	add(w, &thread, NULL, why_unseen(w->cpu, heap->process));
 }
 
 void threads_analyze(struct threads *threads, const struct profile *profile,
 		     const struct selection *selection, const char *const *starts,
-		     const struct cpu *cpu)
+		     const struct cpu *cpu, struct intern *texts)
 {
+	struct work w = { threads, profile, selection, cpu, texts };
 	size_t most = profile->nr_threads + profile->nr_heap_threads;
 
 	*threads = (struct threads){ .storage = xcalloc(most + 1, sizeof(threads->storage[0])) };
 	for (size_t i = 0; i < profile->nr_threads; i++)
 		if (selection->threads[i])
-			add(threads, profile, selection, &profile->threads[i], &cpu->threads[i],
-			    cpu->reason)
+			add(&w, &profile->threads[i], &cpu->threads[i], cpu->threads[i].reason)
 				->start_function = starts ? starts[i] : NULL;
 	for (size_t i = 0; i < profile->nr_heap_threads; i++)
 		if (selection->heap_threads[i])
-			add_heap_thread(threads, profile, selection, &profile->heap_threads[i],
-					cpu);
+			add_heap_thread(&w, &profile->heap_threads[i]);
+	if (!threads->rows.nr && !cpu->sampled)
+		threads->rows.absent =
+			reasons_of_sides(texts, cpu->reason, why_no_heap(&w, PROFILE_NONE));
 	if (threads->rows.nr)
 		qsort(threads->rows.at, threads->rows.nr, sizeof(threads->rows.at[0]), by_use);
 }

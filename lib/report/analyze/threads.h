@@ -8,6 +8,7 @@
 #ifndef REPORT_ANALYZE_THREADS_H
 #define REPORT_ANALYZE_THREADS_H
 
+#include "base/intern.h"
 #include "report/analyze/cpu.h"
 #include "report/analyze/rows.h"
 #include "report/load/select.h"
@@ -23,7 +24,7 @@ struct thread_row {
 	struct figure allocations, frees, reallocations;
 	struct figure allocated_bytes, freed_bytes;
 	struct figure temporary;
-	const char *reason; /* why there are no heap figures; NULL: there are */
+	const char *reason; /* why figures of the CPU, or of the heap, are absent; NULL: none is */
 };
 
 struct threads {
@@ -31,10 +32,10 @@ struct threads {
 	struct thread_row *storage;
 };
 
-/* starts: thread_starts(); NULL: nobody wants to know. */
+/* starts: thread_starts(); NULL: nobody wants to know.  texts: owns the reasons made here. */
 void threads_analyze(struct threads *threads, const struct profile *profile,
 		     const struct selection *selection, const char *const *starts,
-		     const struct cpu *cpu);
+		     const struct cpu *cpu, struct intern *texts);
 void threads_release(struct threads *threads);
 
 #endif

@@ -15,4 +15,5 @@ void section_callers(struct page *page, const struct analysis *a, size_t nr)
 	};
 
 	page_table(page, &a->callers.rows, &caller_fields, columns, nr);
+	section_none(page, "callers", &a->callers.rows);
 }

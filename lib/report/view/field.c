@@ -63,6 +63,11 @@ static bool is_known(const struct fields *fields, const struct field *field, con
 	return !fields->may_be_unknown || field->always || *known;
 }
 
+static struct value list(const struct rows *rows)
+{
+	return rows->absent ? absent() : (struct value){ .kind = VALUE_ROWS, .rows = rows };
+}
+
 struct value field_value(const struct fields *fields, const struct field *field, const void *row)
 {
 	const void *at = (const char *)row + field->offset;
@@ -91,7 +96,7 @@ struct value field_value(const struct fields *fields, const struct field *field,
 		return (struct value){ .kind = VALUE_OBJECT, .object = at };
 	case FIELD_ROWS:
 	case FIELD_MAP:
-		return (struct value){ .kind = VALUE_ROWS, .rows = at };
+		return list(at);
 	}
 	return absent();
 }

@@ -52,6 +52,7 @@ struct field {
 	bool always;		 /* known even where the others of the struct are not */
 	bool detail;		 /* unknown where the struct says that its details are */
 	bool text_only;		 /* for people; not in JSON */
+	bool sparse;		 /* in JSON only where it is known */
 };
 
 struct fields {

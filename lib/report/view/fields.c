@@ -13,6 +13,7 @@
 #define ALWAYS .always = true,
 #define DETAIL .detail = true,
 #define TEXT_ONLY .text_only = true,
+#define SPARSE .sparse = true,
 
 #define LIST(list)                                   \
 	{                                            \
@@ -277,6 +278,7 @@ static const struct field memory_list[] = {
 static const struct fields memory_fields = LIST(memory_list);
 
 static const struct field process_cpu_list[] = {
+	FIELD(TEXT, PLAIN, "reason", cpu_use, reason, ALWAYS),
 	FIELD(U64, COUNT, "samples", cpu_use, samples),
 	FIELD(DOUBLE, SHARE, "share", cpu_use, share),
 };
@@ -383,8 +385,12 @@ static const struct field analysis_list[] = {
 };
 const struct fields analysis_fields = LIST(analysis_list);
 
+/* Why there are no rows, or what is null in all of them. */
+#define REASON(member) FIELD(TEXT, PLAIN, "reason", analysis, member, SPARSE)
+
 static const struct field functions_view_list[] = {
 	FIELD(ROWS, PLAIN, "functions", analysis, cpu.functions, OF(function_fields)),
+	REASON(cpu.functions.absent),
 };
 const struct fields functions_view_fields = LIST(functions_view_list);
 
@@ -395,26 +401,31 @@ const struct fields heap_view_fields = LIST(heap_view_list);
 
 static const struct field leaks_view_list[] = {
 	FIELD(ROWS, PLAIN, "leaks", analysis, leaks, OF(site_fields)),
+	REASON(leaks.absent),
 };
 const struct fields leaks_view_fields = LIST(leaks_view_list);
 
 static const struct field callers_view_list[] = {
 	FIELD(ROWS, PLAIN, "callers", analysis, callers.rows, OF(caller_fields)),
+	REASON(callers.reason),
 };
 const struct fields callers_view_fields = LIST(callers_view_list);
 
 static const struct field threads_view_list[] = {
 	FIELD(ROWS, PLAIN, "threads", analysis, threads.rows, OF(thread_fields)),
+	REASON(threads.rows.absent),
 };
 const struct fields threads_view_fields = LIST(threads_view_list);
 
 static const struct field modules_view_list[] = {
 	FIELD(ROWS, PLAIN, "modules", analysis, modules.rows, OF(module_fields)),
+	REASON(modules.reason),
 };
 const struct fields modules_view_fields = LIST(modules_view_list);
 
 static const struct field timeline_view_list[] = {
 	FIELD(ROWS, PLAIN, "timeline", analysis, heap.timeline.rows, OF(slice_fields)),
+	REASON(timeline_reason),
 };
 const struct fields timeline_view_fields = LIST(timeline_view_list);
 

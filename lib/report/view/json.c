@@ -145,14 +145,15 @@ static void put_object(struct writer *writer, const struct fields *fields, const
 	putc('{', writer->out);
 	for (size_t i = 0; i < fields->nr; i++) {
 		const struct field *field = &fields->at[i];
+		struct value value = field_value(fields, field, row);
 
-		if (field->text_only)
+		if (field->text_only || (field->sparse && value.kind == VALUE_ABSENT))
 			continue;
 		fputs(first ? "" : ",", writer->out);
 		first = false;
 		put_text(writer, field->key);
 		putc(':', writer->out);
-		put_value(writer, field, field_value(fields, field, row));
+		put_value(writer, field, value);
 	}
 	putc('}', writer->out);
 }

@@ -46,6 +46,7 @@ void section_modules(struct page *page, const struct analysis *a, size_t nr)
 	};
 
 	page_table(page, &a->modules.rows, &module_fields, columns, nr);
+	section_none(page, "modules", &a->modules.rows);
 	if (has_reason(&a->modules.rows, nr)) {
 		page_blank(page);
 		print_reasons(page, &a->modules.rows, nr);

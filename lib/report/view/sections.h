@@ -44,6 +44,9 @@ void section_quality(struct page *page, const struct analysis *analysis);
 /* All caveats, and what they mean. */
 void section_ledger(struct page *page, const struct analysis *analysis);
 
+/* Instead of a table without rows: why it has none.  what: "threads". */
+void section_none(struct page *page, const char *what, const struct rows *rows);
+
 /* "and 312 more: --limit all · 7 below --min"; nothing if all were shown. */
 void section_more(struct page *page, const struct rows *rows, size_t shown);
 

@@ -57,18 +57,12 @@ void section_threads(struct page *page, const struct analysis *a, size_t nr)
 	};
 
 	add_columns(columns, &a->threads.rows);
-	if (a->threads.rows.nr || a->threads.rows.too_small) {
-		if (a->cpu.sampled && !a->cpu.is_time) {
-			page_begin(page);
-			phrase_shares(page, &a->cpu);
-			page_end(page);
-			page_blank(page);
-		}
-		page_table(page, &a->threads.rows, &thread_fields, columns, nr);
-		return;
+	if (a->threads.rows.nr && a->cpu.sampled && !a->cpu.is_time) {
+		page_begin(page);
+		phrase_shares(page, &a->cpu);
+		page_end(page);
+		page_blank(page);
 	}
-	page_begin(page);
-	page_words(page, "no threads are known");
-	page_words(page, a->cpu.sampled ? "none was seen" : a->cpu.reason);
-	page_end(page);
+	page_table(page, &a->threads.rows, &thread_fields, columns, nr);
+	section_none(page, "threads", &a->threads.rows);
 }

@@ -33,6 +33,16 @@ void section_more(struct page *page, const struct rows *rows, size_t shown)
 	page_end(page);
 }
 
+void section_none(struct page *page, const char *what, const struct rows *rows)
+{
+	if (rows->nr || rows->too_small)
+		return;
+	page_begin(page);
+	page_phrase(page, "no %s are known", what);
+	page_words(page, rows->absent ?: "none was seen");
+	page_end(page);
+}
+
 /* --- summary --- */
 
 static void print_sites(struct page *page, const struct rows *sites)

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""What was not measured is null, with the reason beside it: never 0, and never an empty table."""
+
+import json
+
+import pytest
+
+OF_BLOCKS = ["leaks"]
+OF_BOTH = ["callers", "modules", "threads"]
+NO_CPU, NO_HEAP = "not asked for (--cpu=off)", "not asked for (--heap=off)"
+COUNTED = "operations were only counted (--heap=counts): no peak, no stacks"
+
+
+def is_absent(document, view, reason):
+    assert document == {view: None, "reason": document["reason"]}
+    assert reason in document["reason"]
+
+
+def lines_of(text):
+    """As one: words are where the lines end."""
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("options, reason", [(["--heap=off"], NO_HEAP), (["--heap=counts"], COUNTED)])
+def test_leaks_of_blocks_that_were_not_followed(record, programs, options, reason):
+    profile = record(programs / "heap_sites", options=options, status=None)
+    is_absent(profile.report("leaks"), "leaks", reason)
+    assert profile.report()["heap"]["reason"] == profile.report("leaks")["reason"]
+    assert reason in lines_of(profile.text("leaks"))
+
+
+def test_leaks_of_a_program_that_is_not_tracked(record, programs):
+    profile = record(programs / "static")
+    is_absent(profile.report("leaks"), "leaks", "static executable")
+
+
+@pytest.mark.parametrize("filters, reason", [(["--time", "0,1"], "of the whole run"), (["--tid"], "of whole processes")])
+def test_leaks_of_a_part_of_what_was_recorded(record, programs, need, filters, reason):
+    need.perf()
+    profile = record(programs / "threads", 20)
+    tid = [row["tid"] for row in profile.report("threads")["threads"] if row["tid"] != row["pid"]][:1]
+    for view in OF_BLOCKS:
+        is_absent(profile.report(view, *filters, *(tid if filters == ["--tid"] else [])), view, reason)
+
+
+def test_a_list_that_was_measured_may_be_empty(record):
+    profile = record("true", options=["--cpu=off"])
+    assert profile.report("callers", "--function", "^nothing is called so$")["callers"] == []
+    assert record("true").report("leaks", "--function", "^nothing is called so$") == {"leaks": []}
+
+
+def test_functions_of_what_was_not_sampled(record, programs):
+    profile = record(programs / "heap_sites", options=["--cpu=off"], status=None)
+    assert profile.report("functions") == {"functions": None, "reason": NO_CPU}
+    assert profile.report()["cpu"]["functions"] is None
+
+
+@pytest.mark.parametrize("view", OF_BOTH)
+def test_a_view_of_both_sides_where_neither_was_measured(record, programs, view):
+    profile = record(programs / "heap_sites", options=["--cpu=off", "--heap=counts"], status=None)
+    is_absent(profile.report(view), view, f"CPU: {NO_CPU}; heap: {COUNTED}")
+    text = lines_of(profile.text(view))
+    assert f"no {view} are known" in text and NO_CPU in text and COUNTED in text
+
+
+@pytest.mark.parametrize("view", ["callers", "modules", "timeline"])
+def test_a_view_of_both_sides_says_why_one_is_null(record, programs, view):
+    document = record(programs / "heap_sites", options=["--cpu=off"], status=None).report(view)
+    assert document["reason"] == NO_CPU
+    assert document[view] and all(row["samples"] is None for row in document[view])
+
+
+def test_a_timeline_of_nothing(record):
+    """Of the heap, the CPU and what the kernel says of the memory nothing may be known at all."""
+    document = record("true", options=["--cpu=off", "--heap=counts"]).report("timeline")
+    assert COUNTED in document["reason"]
+    rows = document["timeline"]
+    assert rows is None or any(row["rss_bytes"] for row in rows)
+
+
+@pytest.mark.parametrize("view", ["functions", "leaks", "heap", *OF_BOTH])
+def test_the_csv_of_what_is_not_known_is_its_heading(record, programs, view):
+    profile = record(programs / "heap_sites", options=["--cpu=off", "--heap=counts"], status=None)
+    result = profile.runner.cprof_run("report", view, "--csv", profile.path)
+    assert result.returncode == 0 and len(result.stdout.splitlines()) == 1
+    assert result.stderr.startswith(f"cprof: {view}: not known: ")
+    assert NO_CPU in result.stderr or COUNTED in result.stderr
+    assert profile.runner.cprof_run("report", "-q", view, "--csv", profile.path).stderr == ""
+
+
+# --- parts of documents ---
+
+def test_threads_without_the_cpu_side_say_so(record, programs):
+    for row in record(programs / "heap_sites", options=["--cpu=off"], status=None).report("threads")["threads"]:
+        assert row["samples"] is None and row["share"] is None and row["reason"] == NO_CPU
+
+
+def test_processes_that_were_not_followed_say_so(record, programs, need):
+    need.perf()
+    profile = record("sh", "-c", f"'{programs}/heap_sites'; exit 0", options=["--no-inherit"])
+    parent, child = [process for process in profile.report()["processes"] if process["image"] == 0][:2]
+    assert parent["cpu"]["reason"] is None and parent["cpu"]["samples"] is not None
+    assert child["cpu"] == {"reason": "not followed (--no-inherit)", "samples": None, "share": None}
+    threads = [row for row in profile.report("threads")["threads"] if row["pid"] == child["pid"]]
+    assert threads and all(row["reason"] == "not followed (--no-inherit)" for row in threads)
+    assert profile.report("functions", "--pid", child["pid"]) == {"functions": None,
+                                                                  "reason": "not followed (--no-inherit)"}
+    assert profile.report("--pid", child["pid"])["cpu"]["event"] is None
