@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What was not measured is null, with the reason beside it: never 0, and never an empty table."""
 
-import json
+import sys
 
 import pytest
 
@@ -106,3 +106,33 @@ def test_processes_that_were_not_followed_say_so(record, programs, need):
     assert profile.report("functions", "--pid", child["pid"]) == {"functions": None,
                                                                   "reason": "not followed (--no-inherit)"}
     assert profile.report("--pid", child["pid"])["cpu"]["event"] is None
+
+
+NOT_OF_ONE_MOMENT = "the peaks of several processes are not of one moment"
+
+
+def test_the_largest_memory_of_several_processes_is_not_known_and_that_is_said(record, programs):
+    report = record("sh", "-c", f"'{programs}/heap_sites'; exit 0").report()
+    assert report["memory"]["peak_rss_bytes"] is None and report["memory"]["reason"] == NOT_OF_ONE_MOMENT
+    for process in report["processes"]:
+        assert (process["memory"]["peak_rss_bytes"] is None) == (process["memory"]["reason"] is not None)
+
+
+def test_memory_that_is_less_than_the_heap_says_so(record):
+    """Blocks that nobody touches are not resident."""
+    script = ("import ctypes, time\n"
+              "for i in range(50): ctypes.CDLL(None).malloc(ctypes.c_size_t(1 << 24)); time.sleep(0.005)")
+    profile = record(sys.executable, "-c", script, options=["--cpu=off"])
+    moment = profile.report()["memory"]["at_heap_peak"]
+    assert moment["rss_bytes"] and moment["other_bytes"] is None
+    assert moment["reason"] == "less was resident at that moment than live"
+
+
+def test_a_peak_of_some_processes_of_a_tree_is_not_known_and_that_is_said(record, programs, need):
+    """Images of one pid have peaks of their own; the tree's is that of all."""
+    need.perf()
+    profile = record("sh", "-c", f"'{programs}/heap_sites'; exec '{programs}/heap_sites'", status=None)
+    pid = profile.report()["processes"][0]["pid"]
+    heap = profile.report("heap", "--pid", pid)["heap"]
+    assert heap["tracked"] is True and heap["peak_bytes"] is None
+    assert heap["reason"] == NOT_OF_ONE_MOMENT

@@ -101,7 +101,7 @@ def test_resident_memory_follows_the_heap(wave):
     known = [row["rss_bytes"] for row in rows if row["rss_bytes"] is not None]
     assert size <= max(known) <= memory["peak_rss_bytes"]
     peak = memory["at_heap_peak"]
-    assert peak["reason"] is None
+    assert (peak["reason"] is None) == (peak["other_bytes"] is not None)
     assert peak["rss_bytes"] == peak["anonymous_bytes"] + peak["file_bytes"] + peak["shared_bytes"]
     if peak["other_bytes"] is not None:
         assert peak["other_bytes"] == peak["anonymous_bytes"] - peak["heap_bytes"]

@@ -307,6 +307,7 @@ Test(report_memory, takes_the_look_nearest_to_the_peak)
 	cr_expect(eq(u64, memory.at_heap_peak.rss_bytes, 6 * MIB + 512));
 	cr_expect(eq(u64, memory.at_heap_peak.heap_bytes, 3 * MIB));
 	cr_expect(eq(dbl, memory.at_heap_peak.other_bytes.value, 2 * MIB));
+	cr_expect(eq(ptr, (void *)memory.at_heap_peak.reason, NULL));
 	end(&f);
 }
 
@@ -322,6 +323,8 @@ Test(report_memory, does_not_subtract_more_than_is_resident)
 
 	cr_expect(eq(u64, memory.at_heap_peak.heap_bytes, 2 * MIB)); /* lasts */
 	cr_expect(memory.at_heap_peak.other_bytes.absent != NULL);
+	cr_expect(eq(str, (char *)memory.at_heap_peak.reason,
+		     (char *)memory.at_heap_peak.other_bytes.absent));
 	end(&f);
 }
 

@@ -168,6 +168,7 @@ static bool find_figures(struct work *w)
 		add_figures(w, row);
 		found = true;
 	}
+	w->heap->reason = w->heap->reason ?: NO_COMMON_PEAK;
 	return found;
 }
 

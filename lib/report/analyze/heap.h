@@ -65,11 +65,11 @@ struct heap_counted {
 
 struct heap {
 	const char *mode;
-	bool tracked;  /* if not, nothing below is known */
-	bool followed; /* if not, only what was counted: no peak, no sites */
-	bool own_peak; /* sites are shown at the peak of their process, not of the tree */
-	bool withheld; /* not tracked here, since what is known is not of what was selected */
-	const char *reason;
+	bool tracked;	    /* if not, nothing below is known */
+	bool followed;	    /* if not, only what was counted: no peak, no sites */
+	bool own_peak;	    /* sites are shown at the peak of their process, not of the tree */
+	bool withheld;	    /* not tracked here, since what is known is not of what was selected */
+	const char *reason; /* why there are no figures, or no peak */
 	struct figure sample_bytes; /* mean distance of a sample's points; absent: there is none */
 
 	uint64_t allocations, frees, reallocations;

@@ -49,13 +49,8 @@ static void find_peak(struct work *w)
 	}
 	w->memory->seen = nr > 0;
 	w->memory->most_of_one_bytes = most;
-	w->memory->reason = nr ? NULL : why_unseen(w->profile);
-	if (!nr)
-		w->memory->peak_rss_bytes = FIGURE_ABSENT(w->memory->reason);
-	else if (nr > 1)
-		w->memory->peak_rss_bytes = FIGURE_ABSENT(NO_COMMON_PEAK);
-	else
-		w->memory->peak_rss_bytes = FIGURE((double)most);
+	w->memory->reason = !nr ? why_unseen(w->profile) : nr > 1 ? NO_COMMON_PEAK : NULL;
+	w->memory->peak_rss_bytes = figure_or_absent(w->memory->reason, (double)most);
 }
 
 /* --- at the heap's peak -----------------------------------------------------------------------*/
@@ -168,11 +163,11 @@ static void look_at_peak(struct work *w, const struct heap *heap, int64_t peak_u
 			add_look(w, look, peak_us);
 	}
 	if (!moment->known)
-		moment->reason = w->memory->reason ?: why_unseen(w->profile);
-	moment->other_bytes =
-		moment->anonymous_bytes >= moment->heap_bytes
-			? FIGURE((double)(moment->anonymous_bytes - moment->heap_bytes))
-			: FIGURE_ABSENT("less was resident at that moment than live");
+		moment->reason = why_unseen(w->profile);
+	else if (moment->anonymous_bytes < moment->heap_bytes)
+		moment->reason = "less was resident at that moment than live";
+	moment->other_bytes = figure_or_absent(moment->reason, (double)moment->anonymous_bytes -
+								       (double)moment->heap_bytes);
 	moment->is_partial =
 		moment->known && !heap->peak_bytes.absent && is_partial(w, heap, peak_us);
 }

@@ -16,8 +16,8 @@
 #include "report/load/select.h"
 
 struct memory_moment {
-	bool known; /* if not, nothing below is */
-	const char *reason;
+	bool known;	    /* if not, nothing below is */
+	const char *reason; /* why not, or why there are no other_bytes */
 	double time_s;
 	uint64_t rss_bytes, anonymous_bytes, file_bytes, shared_bytes, swap_bytes;
 	uint64_t heap_bytes;	   /* live then, the most within the slice of the timeline */
@@ -27,7 +27,7 @@ struct memory_moment {
 
 struct memory {
 	bool seen;
-	const char *reason;
+	const char *reason; /* why not, or why there is no peak_rss_bytes */
 	struct figure peak_rss_bytes;
 	uint64_t most_of_one_bytes; /* the largest of several processes */
 	struct memory_moment at_heap_peak;
