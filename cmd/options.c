@@ -109,15 +109,22 @@ void options_parse(const struct argp *parser, int argc, char **argv, void *input
 		reject_domains(common->debug);
 }
 
-uint64_t option_unsigned(struct argp_state *state, const char *option, const char *value,
-			 uint64_t min, uint64_t max)
+bool option_is_unsigned(const char *value, uint64_t min, uint64_t max, uint64_t *number)
 {
-	unsigned long long number;
 	char *end;
 
 	errno = 0;
-	number = strtoull(value, &end, 10);
-	if (!isdigit((unsigned char)*value) || *end || errno || number < min || number > max)
+	*number = strtoull(value, &end, 10);
+	return isdigit((unsigned char)*value) && !*end && !errno && *number >= min &&
+	       *number <= max;
+}
+
+uint64_t option_unsigned(struct argp_state *state, const char *option, const char *value,
+			 uint64_t min, uint64_t max)
+{
+	uint64_t number;
+
+	if (!option_is_unsigned(value, min, max, &number))
 		argp_error(state, "%s: '%s' is not a whole number from %" PRIu64 " to %" PRIu64,
 			   option, value, min, max);
 	return number;

@@ -56,6 +56,8 @@ struct pids {
 /* The value of an option, or argp_error() (which ends the process) naming option and value. */
 uint64_t option_unsigned(struct argp_state *state, const char *option, const char *value,
 			 uint64_t min, uint64_t max);
+/* The same for values that may also be something else; false: it is no such number. */
+bool option_is_unsigned(const char *value, uint64_t min, uint64_t max, uint64_t *number);
 /* In nanoseconds, more than none: "10" (seconds), "1.5s", "200ms", "2m". */
 int64_t option_duration(struct argp_state *state, const char *option, const char *value);
 /* Any number of pids, separated by commas. */

@@ -78,9 +78,12 @@ static const char doc[] =
 
 static size_t parse_limit(struct argp_state *state, const char *value)
 {
-	if (!strcmp(value, "all"))
-		return REPORT_ALL;
-	return (size_t)option_unsigned(state, "--limit", value, 1, UINT_MAX);
+	uint64_t limit = REPORT_ALL;
+
+	if (strcmp(value, "all") != 0 && !option_is_unsigned(value, 1, UINT_MAX, &limit))
+		argp_error(state, "--limit: '%s' is neither a whole number from 1 to %u nor 'all'",
+			   value, UINT_MAX);
+	return (size_t)limit;
 }
 
 static int parse_id(struct argp_state *state, const char *option, const char *value)

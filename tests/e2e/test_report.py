@@ -107,7 +107,7 @@ def test_two_operands_must_begin_with_a_view(run, profile):
 @pytest.mark.parametrize("option,words", [
     (("--sort", "selv"), ("selv", "did you mean 'self'?")),
     (("--limit", "0"), ("--limit", "0")),
-    (("--limit", "x"), ("--limit", "x")),
+    (("--limit", "x"), ("--limit", "'x'", "'all'")),
     (("--min", "200"), ("--min", "200")),
     (("--function", "["), ("--function", "[")),
     (("--nonsense",), ("nonsense",)),
