@@ -23,9 +23,10 @@
 struct arguments {
 	struct common_options common;
 	struct report_options report;
-	const char *operands[2];
+	const char *operands[3];
 	int nr_operands;
 	const char *file;
+	bool is_default;    /* the file, since none was named */
 	const char *output; /* NULL, "-": standard output */
 };
 
@@ -66,7 +67,7 @@ static const char doc[] =
 	"VIEW is one of\n"
 	"  summary     both sides on a page (the default)\n"
 	"  functions   where the CPU time went, by function\n"
-	"  callers     which functions call which; with --function, those that call it\n"
+	"  callers     which functions call which; with FUNCTION (a RE), who calls it\n"
 	"  modules     in which files the code is, and where its names come from\n"
 	"  threads     which thread used the CPU\n"
 	"  heap        where the memory was at the peak, by stack\n"
@@ -168,7 +169,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
 		report->tid = parse_id(state, "--tid", value);
 		return 0;
 	case ARGP_KEY_ARG:
-		if (arguments->nr_operands == 2)
+		if (arguments->nr_operands == 3)
 			argp_error(state, "too many arguments: '%s'", value);
 		arguments->operands[arguments->nr_operands++] = value;
 		return 0;
@@ -179,7 +180,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
 static const struct argp parser = {
 	.options = table,
 	.parser = parse,
-	.args_doc = "[VIEW] [FILE]",
+	.args_doc = "[VIEW [FUNCTION]] [FILE]",
 	.doc = doc,
 	.children = options_common,
 };
@@ -227,26 +228,60 @@ static int several_files(const char *first, const char *second, struct error *er
 	return error_hint(err, "it is given as `cprof report [VIEW] [FILE]`");
 }
 
+static int too_many(const char *operand, struct error *err)
+{
+	return error_set(err, ERR_USAGE, "too many arguments: '%s'", operand);
+}
+
+/* No function is named so; of other words only a profile is a file: "main" may be the program. */
+static bool is_profile(const char *word)
+{
+	return *word == '/' || !strncmp(word, "./", 2) || !strncmp(word, "../", 3) ||
+	       report_is_profile(word) || (access(word, R_OK) < 0 && errno == EACCES);
+}
+
+/* What stands behind the view: a function, if the view is of one, and a file, each at most once. */
+static int assign_rest(struct arguments *arguments, const char *const *rest, const char *const *end,
+		       struct error *err)
+{
+	bool wants_function =
+		!strcmp(arguments->report.view, "callers") && !arguments->report.function;
+
+	if (wants_function && rest < end &&
+	    (rest + 1 < end || arguments->file || !is_profile(*rest)))
+		arguments->report.function = *rest++;
+	if (rest < end && !arguments->file)
+		arguments->file = *rest++;
+	return rest < end ? too_many(*rest, err) : 0;
+}
+
 static int assign_operands(struct arguments *arguments, struct error *err)
 {
+	const char *const *end = arguments->operands + arguments->nr_operands;
 	const char *first = arguments->operands[0], *second = arguments->operands[1];
 
-	arguments->file = DEFAULT_PROFILE;
 	if (!first)
 		return 0;
 	if (is_view(first)) {
 		arguments->report.view = first;
-		arguments->file = second ?: DEFAULT_PROFILE;
-		return 0;
+		return assign_rest(arguments, arguments->operands + 1, end, err);
 	}
 	if (!may_be_file(first))
 		return unknown_view(first, !second, err);
 	if (second && !is_view(second))
 		return may_be_file(second) ? several_files(first, second, err)
 					   : unknown_view(second, false, err);
-	arguments->report.view = second;
 	arguments->file = first;
-	return 0;
+	if (!second)
+		return 0;
+	arguments->report.view = second;
+	return assign_rest(arguments, arguments->operands + 2, end, err);
+}
+
+static void choose_file(struct arguments *arguments)
+{
+	arguments->is_default = !arguments->file;
+	arguments->file = arguments->file ?: DEFAULT_PROFILE;
 }
 
 /* --- running --- */
@@ -315,7 +350,7 @@ static int open_profile(struct report **report, const struct arguments *argument
 {
 	int ret = report_open(report, arguments->file, err);
 
-	if (ret == -ENOENT && !arguments->operands[0])
+	if (ret == -ENOENT && arguments->is_default)
 		error_hint(err, "make one with `cprof record PROGRAM`, or name the file");
 	if (ret < 0)
 		return ret;
@@ -418,6 +453,7 @@ int cmd_report(int argc, char **argv)
 
 	options_parse(&parser, argc, argv, &arguments, &arguments.common);
 	ret = assign_operands(&arguments, &err);
+	choose_file(&arguments);
 	if (ret >= 0)
 		ret = open_profile(&report, &arguments, &err);
 	if (ret >= 0)

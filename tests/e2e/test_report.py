@@ -66,6 +66,36 @@ def test_the_file_may_come_first(run, profile):
     assert run("report", "./heap", "leaks", "--json").stdout == run("report", "leaks", "--json").stdout
 
 
+@pytest.mark.parametrize("operands", [("callers", "^seventy$"), ("callers", "^seventy$", "cprof.data"),
+                                      ("cprof.data", "callers", "^seventy$"), ("callers", "--json", "^seventy$"),
+                                      ("callers", "--function=^seventy$", "cprof.data"),
+                                      ("callers", "cprof.data", "--function", "^seventy$")])
+def test_the_function_whose_callers_are_shown_is_an_operand(run, profile, operands):
+    expected = run("report", "callers", "--json", "--function", "^seventy$").stdout
+    assert json.loads(expected)["callers"]
+    assert run("report", *operands, "--json").stdout == expected
+    assert run("report", *operands, "--limit", "1", "--json").returncode == 0
+
+
+def test_callers_without_a_function_are_all_and_a_profile_is_no_function(run, profile):
+    shutil.copy(profile, profile.parent / "old")
+    everything = run("report", "callers", "--json").stdout
+    for operand in ("old", "cprof.data", "./old", str(profile)):
+        assert run("report", "callers", operand, "--json").stdout == everything
+    (profile.parent / "seventy").write_text("#!/bin/sh\n")  # the program itself, maybe
+    assert json.loads(run("report", "callers", "seventy", "--json").stdout)["callers"]
+    fails(run("report", "callers", "./nothing"), 1, "./nothing")
+    fails(run("report", "callers", "main", "nothing.data"), 1, "nothing.data")
+
+
+@pytest.mark.parametrize("operands", [("callers", "main", "cprof.data", "more"), ("functions", "cprof.data", "more"),
+                                      ("callers", "--function=main", "cprof.data", "more"),
+                                      ("cprof.data", "callers", "main", "more")])
+def test_more_operands_than_there_may_be(run, profile, operands):
+    result = run("report", *operands)
+    assert (result.returncode, result.stdout) == (64, "") and "too many arguments: 'more'" in result.stderr
+
+
 def test_a_report_is_of_one_file(run, profile):
     shutil.copy(profile, profile.parent / "other.data")
     fails(run("report", "cprof.data", "other.data"), 64, "'cprof.data' and 'other.data'", "[VIEW] [FILE]")
