@@ -14,6 +14,8 @@
 #include "cmd/filter.h"
 
 enum { COLUMNS_MAX = 10000 };
+/* What a shell ends with where it could not run a command. */
+enum { SHELL_CANNOT_RUN = 126, SHELL_NOT_FOUND = 127 };
 
 bool terminal_wants_color(FILE *file, enum color_mode color)
 {
@@ -105,56 +107,76 @@ static void run_pager(const char *command, const int *pipe_fds)
 	setenv("LESS", "FRX", 0);
 	signal(SIGPIPE, SIG_DFL);
 	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-	_exit(127);
+	_exit(SHELL_NOT_FOUND);
 }
 
-static void start_pager(struct terminal *terminal)
+static bool wait_for_pager(pid_t pager)
 {
-	const char *command = pager_command();
-	int fds[2];
+	int status = 0;
 
-	if (!command || pipe2(fds, 0) < 0)
-		return;
+	signal(SIGINT, SIG_IGN); /* ^C is for the pager */
+	while (waitpid(pager, &status, 0) < 0 && errno == EINTR)
+		;
+	signal(SIGINT, SIG_DFL);
+	return !WIFEXITED(status) ||
+	       (WEXITSTATUS(status) != SHELL_NOT_FOUND && WEXITSTATUS(status) != SHELL_CANNOT_RUN);
+}
+
+/* Who leaves the pager early has seen enough. */
+static void write_all(int fd, const char *text, size_t size)
+{
+	while (size > 0) {
+		ssize_t nr = write(fd, text, size);
+
+		if (nr < 0 && errno != EINTR)
+			return;
+		text += nr > 0 ? nr : 0;
+		size -= nr > 0 ? (size_t)nr : 0;
+	}
+}
+
+/* False: the pager could not be run. */
+static bool show_in_pager(const char *command, const char *text, size_t size)
+{
+	int fds[2];
+	pid_t pager;
+
+	if (pipe2(fds, 0) < 0)
+		return false;
 
 	fflush(stdout);
-	terminal->pager = fork();
-	if (terminal->pager == 0)
+	pager = fork();
+	if (pager == 0)
 		run_pager(command, fds);
 	close(fds[0]);
-	terminal->bytes = terminal->pager > 0 ? fdopen(fds[1], "w") : NULL;
-	if (terminal->bytes)
-		return;
+	if (pager > 0)
+		write_all(fds[1], text, size);
 	close(fds[1]);
-	terminal->bytes = stdout;
-	terminal->pager = 0;
+	return pager > 0 && wait_for_pager(pager);
 }
 
 void terminal_open(struct terminal *terminal, enum color_mode color, bool is_text)
 {
 	*terminal = (struct terminal){
-		.bytes = stdout,
 		.width = terminal_width(stdout),
 		.color = terminal_wants_color(stdout, color),
 	};
 	signal(SIGPIPE, SIG_IGN);
 	if (is_text && isatty(STDOUT_FILENO))
-		start_pager(terminal);
+		terminal->pager = pager_command();
+	if (terminal->pager)
+		terminal->bytes = open_memstream(&terminal->text, &terminal->size);
+	terminal->bytes = terminal->bytes ?: stdout;
 	terminal->out = is_text ? terminal_text(terminal->bytes) : terminal->bytes;
-}
-
-static void wait_for_pager(struct terminal *terminal)
-{
-	signal(SIGINT, SIG_IGN); /* ^C is for the pager */
-	while (waitpid(terminal->pager, NULL, 0) < 0 && errno == EINTR)
-		;
-	signal(SIGINT, SIG_DFL);
 }
 
 void terminal_close(struct terminal *terminal)
 {
 	filter_close(terminal->out, terminal->bytes);
-	if (!terminal->pager)
+	if (terminal->bytes == stdout)
 		return;
 	fclose(terminal->bytes);
-	wait_for_pager(terminal);
+	if (!show_in_pager(terminal->pager, terminal->text, terminal->size))
+		fwrite(terminal->text, 1, terminal->size, stdout);
+	free(terminal->text);
 }

@@ -18,8 +18,8 @@
 #define CMD_TERMINAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
-#include <sys/types.h>
 
 enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
@@ -28,15 +28,18 @@ struct terminal {
 	unsigned int width; /* columns; 0: not limited (no terminal, no COLUMNS) */
 	bool color;
 	FILE *bytes; /* what out writes to; out itself, where nothing has to be changed */
-	pid_t pager; /* 0: none */
+	/* NULL: none.  It gets the text when that is there: it may turn out that it cannot be run. */
+	const char *pager;
+	char *text;
+	size_t size;
 };
 
 /*
  * is_text: for people, through the pager, not JSON or CSV.  Never fails: without a pager the output
- * goes directly.  SIGPIPE is ignored from here on.
+ * goes directly.  terminal stays where it is until it is closed.  SIGPIPE is ignored from here on.
  */
 void terminal_open(struct terminal *terminal, enum color_mode color, bool is_text);
-/* Flushes and waits for the pager. */
+/* Shows it in the pager and waits for that; without it where it cannot be run. */
 void terminal_close(struct terminal *terminal);
 
 /* Whether what is written to file should be coloured. */

@@ -216,10 +216,15 @@ def test_an_empty_pager_is_none(runner, record, cprof, pager):
     assert status == 0 and "exit 0" in shown
 
 
-def test_a_pager_that_is_not_there_does_not_hang(runner, record, cprof):
+@pytest.mark.parametrize("pager", ["no-such-pager", "/no/such/pager -x", "/etc/passwd"])
+def test_a_pager_that_cannot_be_run_costs_no_report(runner, record, cprof, pager):
     profile = record("true")
-    status, shown = on_a_terminal(runner, cprof, "report", profile.path, PAGER="no-such-pager")
-    assert "no-such-pager" in shown
+    for command in ("report", "report heap", "list"):
+        words = [*command.split(), *([profile.path] if command != "list" else [])]
+        status, shown = on_a_terminal(runner, cprof, *words, PAGER=pager, NO_COLOR="1")
+        expected = on_a_terminal(runner, cprof, *words, PAGER="", NO_COLOR="1")
+        assert status == 0 and pager.split()[0] in shown.splitlines()[0]
+        assert (0, "\n".join(shown.splitlines()[1:]) + "\n") == expected
 
 
 def test_leaving_the_pager_early_is_fine(runner, record, cprof):
