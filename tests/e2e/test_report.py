@@ -53,7 +53,7 @@ def test_a_file_operand_is_that_file(run, profile):
 
 
 def test_a_file_named_like_a_view_is_reached_by_a_path(run, profile):
-    wide = {"COLUMNS": "100"}
+    wide = {"COLUMNS": "120"}
     expected = run("report", env=wide).stdout
     shutil.copy(profile, profile.parent / "heap")
     assert run("report", "./heap", env=wide).stdout == expected.replace("quality\n", "quality ./heap\n")

@@ -318,6 +318,33 @@ Test(report_text, the_name_of_the_file_in_hints_is_whole)
 	toy_free(toy);
 }
 
+Test(report_text, hints_with_the_name_of_a_file_keep_to_the_width)
+{
+	struct toy *toy = busy_program();
+
+	for (size_t columns = 60; columns < 140; columns++) {
+		char *text = printed(toy, &(struct report_options){ .file = "some.other.data",
+								    .columns = columns });
+		char *rest = strstr(text, "more: "), *line;
+
+		while ((line = strsep(&rest, "\n")))
+			cr_expect(le(sz, text_width(line), columns), "%s", line);
+		free(text);
+	}
+	toy_free(toy);
+}
+
+Test(report_text, nothing_to_say_of_a_heap_is_no_line)
+{
+	struct toy *toy = toy_new();
+
+	toy_memory(toy, (struct profile_memory){ .time_us = 2000, .peak_rss_bytes = 1 << 20 });
+	toy_heap(toy, PROFILE_NONE);
+	toy_heap(toy, 0);
+	says(toy, &(struct report_options){ 0 }, "0 allocations, 0 B · all freed\nRSS   most");
+	toy_free(toy);
+}
+
 /* The run took 4.21 s. */
 Test(report_text, waiting_for_the_heap_recorder_is_said_where_it_matters)
 {

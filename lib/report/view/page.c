@@ -13,8 +13,16 @@ static const char *const tints[] = {
 	[TINT_HOT] = "\033[31m", [TINT_WARM] = "\033[33m",
 };
 
+/* An indent is written with what it is for: a line may turn out to have nothing on it. */
+static void put_indent(struct page *page)
+{
+	fprintf(page->out, "%*s", (int)page->pending, "");
+	page->pending = 0;
+}
+
 void page_tinted(struct page *page, enum tint tint, const char *text)
 {
+	put_indent(page);
 	if (page->style.color && tint != TINT_NONE)
 		fprintf(page->out, "%s%s\033[0m", tints[tint], text);
 	else
@@ -38,14 +46,19 @@ void page_begin(struct page *page)
 	page->column = 0;
 	page->nr_phrases = 0;
 	page->indent = 0;
+	page->reserved = 0;
+	page->pending = 0;
 }
 
 void page_label(struct page *page, const char *label)
 {
 	page_begin(page);
 	page->indent = PAGE_INDENT;
-	if (label)
-		page_tinted(page, TINT_BOLD, label);
+	if (!label) {
+		page->column = page->pending = PAGE_INDENT;
+		return;
+	}
+	page_tinted(page, TINT_BOLD, label);
 	pad_to(page, PAGE_INDENT);
 }
 
@@ -69,7 +82,7 @@ static void separate(struct page *page, size_t width)
 {
 	if (!page->nr_phrases)
 		return;
-	if (page->column + 3 + width > page->style.width)
+	if (page->column + 3 + width + page->reserved > page->style.width)
 		next_line(page);
 	else
 		page_tinted(page, TINT_DIM, " " DOT " ");

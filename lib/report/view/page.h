@@ -38,6 +38,8 @@ struct page {
 	size_t column;	   /* of the line being written */
 	size_t indent;	   /* of the line after it, if it gets too long */
 	size_t nr_phrases; /* on it */
+	size_t reserved;   /* columns of what is to stay behind the next phrase, on its line */
+	size_t pending;	   /* columns of an indent that is not written yet */
 };
 
 /* A line feed on an empty line, or nothing to say. */

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/command.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "report/view/sections.h"
@@ -118,30 +119,34 @@ static void print_top_sites(struct page *page, const struct analysis *a, size_t 
 }
 
 /* " FILE" as a shell wants it, if it is not the default one: whole, to be copied from there. */
-static void print_file_operand(struct page *page)
+static char *file_operand(const struct page *page)
 {
-	char *quoted;
+	char *quoted, *operand;
 
 	if (!page->style.file)
-		return;
+		return xstrdup("");
 	quoted = command_fit(&page->style.file, 1, SIZE_MAX);
-	page_tinted(page, TINT_NONE, " ");
-	page_tinted(page, TINT_NONE, quoted);
+	operand = xasprintf(" %s", quoted);
 	free(quoted);
+	return operand;
 }
 
 static void print_pointers(struct page *page)
 {
 	static const char label[] = "more: cprof report ";
 	const struct view *view = views + 1; /* the first is the summary itself */
+	char *operand = file_operand(page);
 
 	page_begin(page);
 	page_phrase(page, "%s%s", label, view->name);
 	page->indent = sizeof(label) - 1;
-	while ((++view)->name)
+	while ((++view)->name) {
+		page->reserved = view[1].name ? 0 : text_width(operand);
 		page_phrase(page, "%s", view->name);
-	print_file_operand(page);
+	}
+	page_tinted(page, TINT_NONE, operand);
 	page_end(page);
+	free(operand);
 }
 
 /* By self, what has none says nothing. */
@@ -171,6 +176,8 @@ static void print_summary(struct page *page, const struct analysis *a)
 
 static void print_brief(struct page *page, const struct analysis *a)
 {
+	char *operand = file_operand(page);
+
 	section_header(page, a);
 	section_cpu(page, &a->cpu);
 	section_functions(page, &a->cpu, page_limit(page, few_functions(page, a), BRIEF_FUNCTIONS));
@@ -179,8 +186,9 @@ static void print_brief(struct page *page, const struct analysis *a)
 	section_quality(page, a);
 	page_begin(page);
 	page_phrase(page, "more: cprof report");
-	print_file_operand(page);
+	page_tinted(page, TINT_NONE, operand);
 	page_end(page);
+	free(operand);
 }
 
 /* --- one side --- */
