@@ -76,7 +76,7 @@ static void print(const struct stat_list *list, const struct list_options *optio
 	if (options->json)
 		stat_list_print_json(list, terminal.out);
 	else
-		stat_list_print_text(list, terminal.out);
+		stat_list_print_text(list, terminal.width, terminal.out);
 	terminal_close(&terminal);
 }
 

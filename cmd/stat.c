@@ -21,7 +21,8 @@ struct stat_options {
 	bool runs_given;
 	bool has_separator; /* among the arguments of a single command */
 	struct output output;
-	FILE *out; /* what is printed goes there, on its way to the output's file */
+	unsigned int width; /* of that; 0: not limited */
+	FILE *out;	    /* what is printed goes there, on its way to the output's file */
 };
 
 enum { OPTION_PMU = 1, OPTION_JSON, OPTION_CSV, OPTION_WARMUP, OPTION_DURATION };
@@ -202,7 +203,7 @@ static int measure(struct stat_options *options)
 	signal(SIGPIPE, SIG_IGN);
 	if (!ret && prints) {
 		output_begin(&options->output);
-		view->print(&result, options->out);
+		view->print(&result, options->width, options->out);
 	}
 	filter_close(options->out, options->output.file);
 	closed = output_close(&options->output, ret < 0 ? NULL : &err);
@@ -231,9 +232,11 @@ int cmd_stat(int argc, char **argv)
 		ret = output_open(&options.output, options.path, &err);
 	else
 		output_errors(&options.output);
-	if (!ret)
+	if (!ret) {
+		options.width = terminal_width(options.output.file);
 		options.out = options.view == STAT_TEXT ? terminal_text(options.output.file)
 							: options.output.file;
+	}
 	status = !ret ? measure(&options) : fail(&err);
 	vec_free(&options.commands);
 	vec_free(&options.pids);

@@ -124,8 +124,9 @@ void csv_print_interval(const struct stat_result *result, const struct stat_inte
 	}
 }
 
-void csv_print(const struct stat_result *result, FILE *out)
+void csv_print(const struct stat_result *result, size_t width, FILE *out)
 {
+	(void)width;
 	if (!result->nr_intervals)
 		fputs(heading, out);
 	for (size_t i = 0; i < result->nr_commands; i++) {

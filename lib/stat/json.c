@@ -148,10 +148,11 @@ static json_t *difference_object(const struct stat_difference *difference)
 	return object;
 }
 
-void json_print(const struct stat_result *result, FILE *out)
+void json_print(const struct stat_result *result, size_t width, FILE *out)
 {
 	json_t *root = json_object(), *commands = json_array(), *comparison = json_array();
 
+	(void)width;
 	for (size_t i = 0; i < result->nr_commands; i++)
 		json_array_append_new(commands, command_object(result, i));
 	for (size_t i = 0; i < result->nr_differences; i++)

@@ -5,7 +5,7 @@
  *	struct stat_list list;
  *
  *	stat_list_make(&list, "faults");	// NULL: all
- *	stat_list_print_text(&list, stdout);
+ *	stat_list_print_text(&list, 80, stdout);
  *	stat_list_release(&list);
  *
  * Each event is tried with the attributes that `cprof stat` would use; cpu-time, which is for
@@ -51,8 +51,8 @@ struct stat_list {
 void stat_list_make(struct stat_list *list, const char *word);
 void stat_list_release(struct stat_list *list);
 
-/* Failure to write shows in ferror(out). */
-void stat_list_print_text(const struct stat_list *list, FILE *out);
+/* Failure to write shows in ferror(out).  width: in columns; 0: 80. */
+void stat_list_print_text(const struct stat_list *list, size_t width, FILE *out);
 void stat_list_print_json(const struct stat_list *list, FILE *out);
 
 const char *stat_list_kind_name(enum stat_list_kind kind);

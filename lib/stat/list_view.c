@@ -9,7 +9,8 @@
 #include "stat/list.h"
 #include "stat/wrap.h"
 
-enum { COLUMNS = 80, NAME_WIDTH = 27, HERE_WIDTH = 9, FOOTNOTE_INDENT = 2 };
+enum { NAME_WIDTH = 27, HERE_WIDTH = 9, FOOTNOTE_INDENT = 2 };
+enum { ABOUT_INDENT = 2 + HERE_WIDTH + NAME_WIDTH, NARROW_INDENT = 4, NARROWEST_ABOUT = 20 };
 
 static const char *const headings[] = {
 	[LIST_HARDWARE] = "hardware: of the CPU's PMU",
@@ -33,12 +34,34 @@ static size_t number_of(reasons *told, const char *reason)
 	return told->nr;
 }
 
-/* An alias is there where there is room for it. */
-static void print_event(const struct stat_list_event *event, reasons *told, FILE *out)
+static bool is_narrow(size_t width)
+{
+	return width < ABOUT_INDENT + NARROWEST_ABOUT;
+}
+
+/* Behind the name, or below it.  An alias is there where there is room for it. */
+static void print_about(const struct stat_list_event *event, size_t column, size_t width, FILE *out)
+{
+	size_t indent = is_narrow(width) ? NARROW_INDENT : ABOUT_INDENT;
+	char *about = text_clean(event->about), *whole;
+
+	if (is_narrow(width) && *about) {
+		fprintf(out, "\n%*s", NARROW_INDENT, "");
+		column = NARROW_INDENT;
+	}
+	whole = event->alias ? xasprintf("%s (or %s)", about, event->alias) : xstrdup(about);
+	wrap_print_from(column + text_width(whole) <= width ? whole : about, column, indent, width,
+			out);
+	free(whole);
+	free(about);
+}
+
+static void print_event(const struct stat_list_event *event, reasons *told, size_t width, FILE *out)
 {
 	const char *verdict =
 		event->status == PROFILE_COUNTED ? event->user_only ? "user" : "yes" : "no";
-	char *name = text_clean(event->name), *about = text_clean(event->about);
+	char *name = text_clean(event->name);
+	bool pads = *event->about && !is_narrow(width);
 	char here[32];
 	int column;
 
@@ -46,39 +69,43 @@ static void print_event(const struct stat_list_event *event, reasons *told, FILE
 		snprintf(here, sizeof(here), "%s [%zu]", verdict, number_of(told, event->reason));
 	else
 		snprintf(here, sizeof(here), "%s", verdict);
-	column = fprintf(out, "  %-*s%-*s", HERE_WIDTH, here, *about ? NAME_WIDTH : 0, name);
-	column += fprintf(out, "%s", about);
-	if (event->alias && (size_t)column + strlen(event->alias) + strlen(" (or )") <= COLUMNS)
-		fprintf(out, " (or %s)", event->alias);
-	fputc('\n', out);
+	column = fprintf(out, "  %-*s%-*s", HERE_WIDTH, here, pads ? NAME_WIDTH : 0, name);
+	print_about(event, (size_t)column, width, out);
 	free(name);
-	free(about);
 }
 
-static void print_footnotes(const reasons *told, FILE *out)
+static void print_heading(enum stat_list_kind kind, bool is_first, size_t width, FILE *out)
+{
+	if (!is_first)
+		fputc('\n', out);
+	wrap_print(headings[kind], 0, width, out);
+}
+
+static void print_footnotes(const reasons *told, size_t width, FILE *out)
 {
 	for (size_t i = 0; i < told->nr; i++) {
 		char *line = xasprintf("[%zu] %s", i + 1, told->at[i]);
 
 		if (!i)
 			fputc('\n', out);
-		wrap_print(line, FOOTNOTE_INDENT, out);
+		wrap_print(line, FOOTNOTE_INDENT, width, out);
 		free(line);
 	}
 }
 
-void stat_list_print_text(const struct stat_list *list, FILE *out)
+void stat_list_print_text(const struct stat_list *list, size_t width, FILE *out)
 {
 	reasons told = { 0 };
 
+	width = wrap_width(width);
 	for (size_t i = 0; i < list->nr; i++) {
 		const struct stat_list_event *event = &list->at[i];
 
 		if (!i || event->kind != list->at[i - 1].kind)
-			fprintf(out, "%s%s\n", i ? "\n" : "", headings[event->kind]);
-		print_event(event, &told, out);
+			print_heading(event->kind, !i, width, out);
+		print_event(event, &told, width, out);
 	}
-	print_footnotes(&told, out);
+	print_footnotes(&told, width, out);
 	vec_free(&told);
 }
 

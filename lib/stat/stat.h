@@ -9,7 +9,7 @@
  *
  *	ret = stat_measure(&result, &config, &err);
  *	if (!ret)
- *		stat_views[STAT_TEXT].print(&result, stderr);
+ *		stat_views[STAT_TEXT].print(&result, 0, stderr);
  *	status = result.status;
  *	stat_result_release(&result);
  *
@@ -135,7 +135,8 @@ struct stat_view {
 	/* As it passes; NULL: with the result. */
 	void (*interval)(const struct stat_result *result, const struct stat_interval *interval,
 			 FILE *out);
-	void (*print)(const struct stat_result *result, FILE *out);
+	/* width: of text, in columns; 0: 80, and tables as wide as they get. */
+	void (*print)(const struct stat_result *result, size_t width, FILE *out);
 };
 
 enum { STAT_TEXT, STAT_JSON, STAT_CSV, STAT_NR_VIEWS };

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/command.h"
 #include "base/signal_text.h"
 #include "base/strbuf.h"
@@ -21,7 +22,7 @@ enum {
 	TIME_WIDTH = 10,
 	TIME_DECIMALS = 3,
 	TIME_DECIMALS_MOST = 9,
-	COMMAND_WIDTH = 76,
+	LABEL_WIDTH = 4, /* "A: ", and a column free */
 };
 
 /* Notes are parts joined by a middle dot. */
@@ -72,21 +73,38 @@ static struct units_text spread_text(const struct stats *value)
 	return units_percent(mean ? stats_stddev(value) / fabs(mean) : 0);
 }
 
-/* Columns that are there only if they say something. */
+/* Columns that are there only if they say something, and there is room. */
 struct columns {
-	bool spread, coverage;
+	bool spread, range, coverage;
+	size_t width; /* 0: not limited */
 };
 
-static struct columns columns_of(const struct stat_result *result,
-				 const struct stat_command *command)
+/* Up to the names. */
+static size_t width_of(struct columns columns)
 {
-	struct columns columns = { .spread = command->runs > 1 };
+	return VALUE_WIDTH + (columns.spread ? SPREAD_WIDTH : 0) +
+	       (columns.range ? 2 * RANGE_WIDTH : 0) + (columns.coverage ? COVERAGE_WIDTH : 0) + 2;
+}
+
+static bool has_room(struct columns columns)
+{
+	return !columns.width || width_of(columns) + NAME_WIDTH <= columns.width;
+}
+
+static struct columns columns_of(const struct stat_result *result,
+				 const struct stat_command *command, size_t width)
+{
+	struct columns columns = { .spread = command->runs > 1,
+				   .range = command->runs > 1,
+				   .width = width };
 
 	for (size_t i = 0; i < result->nr_events; i++) {
 		const struct stat_event *event = &command->events[i];
 
 		columns.coverage |= event->value.nr && event->status == PROFILE_SCALED;
 	}
+	columns.range = columns.range && has_room(columns);
+	columns.spread = columns.spread && has_room(columns);
 	return columns;
 }
 
@@ -96,8 +114,9 @@ static void print_column_names(struct columns columns, FILE *out)
 		return;
 	fprintf(out, "%*s", VALUE_WIDTH, columns.spread ? "mean" : "");
 	if (columns.spread)
-		fprintf(out, "%*s%*s%*s", SPREAD_WIDTH, "std dev", RANGE_WIDTH, "min", RANGE_WIDTH,
-			"max");
+		fprintf(out, "%*s", SPREAD_WIDTH, "std dev");
+	if (columns.range)
+		fprintf(out, "%*s%*s", RANGE_WIDTH, "min", RANGE_WIDTH, "max");
 	if (columns.coverage)
 		fprintf(out, "%*s", COVERAGE_WIDTH, "counted");
 	fputc('\n', out);
@@ -111,10 +130,22 @@ static struct units_text range_text(double value, const char *unit)
 	return text_width(text.text) + 2 <= RANGE_WIDTH ? text : values_short(value, unit);
 }
 
-static void print_spread(const struct stats *value, const char *unit, FILE *out)
+static void print_range(const struct stats *value, const char *unit, FILE *out)
 {
-	fprintf(out, "%*s%*s%*s", SPREAD_WIDTH, spread_text(value).text, RANGE_WIDTH,
-		range_text(value->min, unit).text, RANGE_WIDTH, range_text(value->max, unit).text);
+	fprintf(out, "%*s%*s", RANGE_WIDTH, range_text(value->min, unit).text, RANGE_WIDTH,
+		range_text(value->max, unit).text);
+}
+
+/* Behind the name, or where that has no room below it. */
+static void print_note(struct columns columns, const char *name, const struct note *note, FILE *out)
+{
+	size_t indent = width_of(columns), length = text_width(name) + 1;
+	size_t end = indent + (length > NAME_WIDTH ? length : NAME_WIDTH) + text_width(note->text);
+
+	if (columns.width && end > columns.width)
+		fprintf(out, "%s\n%*s%s\n", name, (int)indent, "", note->text);
+	else
+		fprintf(out, "%-*s %s\n", NAME_WIDTH - 1, name, note->text);
 }
 
 static void print_row(struct columns columns, const struct stat_event *event, FILE *out)
@@ -125,14 +156,17 @@ static void print_row(struct columns columns, const struct stat_event *event, FI
 	make_note(&note, event);
 	fprintf(out, "%*s", VALUE_WIDTH, values_text(stats_mean(&event->value), event->unit).text);
 	if (columns.spread)
-		print_spread(&event->value, event->unit, out);
+		fprintf(out, "%*s", SPREAD_WIDTH, spread_text(&event->value).text);
+	if (columns.range)
+		print_range(&event->value, event->unit, out);
 	if (columns.coverage)
 		fprintf(out, "%*s", COVERAGE_WIDTH,
 			scaled ? units_percent(event->coverage).text : "");
+	fputs("  ", out);
 	if (note.length)
-		fprintf(out, "  %-*s %s\n", NAME_WIDTH - 1, event->name, note.text);
+		print_note(columns, event->name, &note, out);
 	else
-		fprintf(out, "  %s\n", event->name);
+		fprintf(out, "%s\n", event->name);
 }
 
 static bool told_before(const struct stat_command *command, size_t i)
@@ -146,7 +180,7 @@ static bool told_before(const struct stat_command *command, size_t i)
 }
 
 static void print_reason(const struct stat_result *result, const struct stat_command *command,
-			 size_t first, FILE *out)
+			 size_t first, size_t width, FILE *out)
 {
 	const char *reason = command->events[first].reason;
 	struct strbuf list = { 0 };
@@ -161,8 +195,8 @@ static void print_reason(const struct stat_result *result, const struct stat_com
 		strbuf_add(&list, event->name);
 	}
 	fputc('\n', out);
-	wrap_print(list.at, 2, out);
-	wrap_print(reason, 6, out);
+	wrap_print(list.at, 2, width, out);
+	wrap_print(reason, 6, width, out);
 	free(list.at);
 }
 
@@ -178,28 +212,35 @@ static void print_end(const struct stat_command *command, FILE *out)
 		fprintf(out, "exit %d", command->exit_status);
 }
 
-static void print_arguments(char *const *arguments, FILE *out)
+static void print_arguments(char *const *arguments, size_t width, FILE *out)
 {
 	size_t nr = 0;
 	char *line;
 
 	while (arguments[nr])
 		nr++;
-	line = command_fit((const char *const *)arguments, nr, COMMAND_WIDTH);
-	fputs(line, out);
+	line = command_fit((const char *const *)arguments, nr, wrap_width(width) - LABEL_WIDTH);
+	fprintf(out, "%s\n", line);
 	free(line);
 }
 
 /* "process 4711 (redis-server), 4712 (redis-server)" */
-static void print_processes(const struct stat_command *command, FILE *out)
+static void print_processes(const struct stat_command *command, size_t width, FILE *out)
 {
-	fprintf(out, "process%s ", command->nr_processes > 1 ? "es" : "");
+	struct strbuf line = { 0 };
+
+	strbuf_add(&line, command->nr_processes > 1 ? "processes " : "process ");
 	for (size_t i = 0; i < command->nr_processes; i++) {
 		char *name = text_clean(command->processes[i].name);
+		char *process =
+			xasprintf("%s%d (%s)", i ? ", " : "", command->processes[i].pid, name);
 
-		fprintf(out, "%s%d (%s)", i ? ", " : "", command->processes[i].pid, name);
+		strbuf_add(&line, process);
+		free(process);
 		free(name);
 	}
+	wrap_print(line.at, 0, width, out);
+	free(line.at);
 }
 
 static void print_wall_time(const struct stat_command *command, FILE *out)
@@ -223,8 +264,28 @@ static void print_runs(const struct stat_result *result, const struct stat_comma
 		fprintf(out, " · %u runs", command->runs);
 }
 
+/* How it ended, and how long it took. */
+static void print_course(const struct stat_result *result, const struct stat_command *command,
+			 size_t width, FILE *out)
+{
+	char *line = NULL;
+	size_t size;
+	FILE *course = open_memstream(&line, &size);
+
+	if (!course)
+		return;
+	print_end(command, course);
+	print_wall_time(command, course);
+	print_runs(result, command, course);
+	if (result->user_only)
+		fputs(" · hardware events of user code only", course);
+	fclose(course);
+	wrap_print_phrases(line, 2, width, out);
+	free(line);
+}
+
 static void print_heading(const struct stat_result *result, const struct stat_command *command,
-			  FILE *out)
+			  size_t width, FILE *out)
 {
 	fputc('\n', out);
 	if (result->nr_commands > 1) {
@@ -232,24 +293,19 @@ static void print_heading(const struct stat_result *result, const struct stat_co
 		fputs(": ", out);
 	}
 	if (command->nr_processes)
-		print_processes(command, out);
+		print_processes(command, width, out);
 	else
-		print_arguments(command->arguments, out);
-	fputs("\n  ", out);
-	print_end(command, out);
-	print_wall_time(command, out);
-	print_runs(result, command, out);
-	if (result->user_only)
-		fputs(" · hardware events of user code only", out);
-	fputs("\n\n", out);
+		print_arguments(command->arguments, width, out);
+	print_course(result, command, width, out);
+	fputc('\n', out);
 }
 
 static void print_command(const struct stat_result *result, const struct stat_command *command,
-			  FILE *out)
+			  size_t width, FILE *out)
 {
-	struct columns columns = columns_of(result, command);
+	struct columns columns = columns_of(result, command, width);
 
-	print_heading(result, command, out);
+	print_heading(result, command, width, out);
 	print_column_names(columns, out);
 	for (size_t i = 0; i < result->nr_events; i++) {
 		if (command->events[i].value.nr)
@@ -257,7 +313,7 @@ static void print_command(const struct stat_result *result, const struct stat_co
 	}
 	for (size_t i = 0; i < result->nr_events; i++) {
 		if (command->events[i].reason && !told_before(command, i))
-			print_reason(result, command, i, out);
+			print_reason(result, command, i, width, out);
 	}
 }
 
@@ -306,9 +362,11 @@ void text_print_interval(const struct stat_result *result, const struct stat_int
 	fputc('\n', out);
 }
 
-void text_print(const struct stat_result *result, FILE *out)
+void text_print(const struct stat_result *result, size_t width, FILE *out)
 {
+	if (width)
+		width = wrap_width(width);
 	for (size_t i = 0; i < result->nr_commands; i++)
-		print_command(result, &result->commands[i], out);
-	text_print_comparison(result, out);
+		print_command(result, &result->commands[i], width, out);
+	text_print_comparison(result, width, out);
 }

@@ -7,8 +7,8 @@
 
 #include "stat/stat.h"
 
-/* Nothing if there is only one command. */
-void text_print_comparison(const struct stat_result *result, FILE *out);
+/* Nothing if there is only one command.  width: in columns; 0: not limited. */
+void text_print_comparison(const struct stat_result *result, size_t width, FILE *out);
 
 /* What a command is called in it: A, B, ... */
 void text_print_label(size_t command, FILE *out);

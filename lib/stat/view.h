@@ -7,14 +7,14 @@
 
 #include "stat/stat.h"
 
-/* For people: 80 columns, or with the spread of several runs 100. */
-void text_print(const struct stat_result *result, FILE *out);
+/* For people.  Where nobody has said a width the spread of several runs takes 100 columns. */
+void text_print(const struct stat_result *result, size_t width, FILE *out);
 void text_print_interval(const struct stat_result *result, const struct stat_interval *interval,
 			 FILE *out);
 /* The object documented in cprof-stat(1); stable. */
-void json_print(const struct stat_result *result, FILE *out);
+void json_print(const struct stat_result *result, size_t width, FILE *out);
 /* The table documented in cprof-stat(1); stable. */
-void csv_print(const struct stat_result *result, FILE *out);
+void csv_print(const struct stat_result *result, size_t width, FILE *out);
 void csv_print_interval(const struct stat_result *result, const struct stat_interval *interval,
 			FILE *out);
 

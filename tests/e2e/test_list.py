@@ -104,6 +104,14 @@ def test_the_table_fits_a_screen_and_tells_each_reason_once(run):
     assert len(reasons) == len(set(reasons))
 
 
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_text_is_as_wide_as_columns_says(run, columns):
+    text = run("list", "ache", env={"COLUMNS": str(columns)}).stdout
+    assert max(map(len, text.splitlines())) <= columns
+    wide = run("list", "ache", env={"COLUMNS": "200"}).stdout
+    assert len(wide.splitlines()) <= len(text.splitlines()) and "(or " in wide
+
+
 @pytest.mark.parametrize("arguments", [["a", "b"], ["--jso=x"], ["--nonsense"]])
 def test_bad_usage_is_64(run, arguments):
     assert run("list", *arguments).returncode == 64

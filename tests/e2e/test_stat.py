@@ -144,6 +144,22 @@ def test_text_names_what_is_missing_with_the_reason(run, runner, cprof, programs
     assert max(len(line) for line in result.stderr.splitlines()) <= 80
 
 
+@pytest.mark.parametrize("columns", [55, 60, 80, 100, 200])
+@pytest.mark.parametrize("arguments", [("--pmu", "sleep", "0"), ("-r", "3", "sleep", "0.001"),
+                                       ("-r", "2", "--", "sleep", "0", "---", "true")])
+def test_text_is_as_wide_as_columns_says(run, columns, arguments):
+    lines = run("stat", *arguments, env={"COLUMNS": str(columns)}).stderr.splitlines()
+    assert max(map(len, lines)) <= columns
+    assert any(" CPUs in use" in line for line in lines)
+
+
+def test_a_wide_terminal_gets_long_lines(run):
+    wide, usual = (run("stat", "--pmu", "true", env={"COLUMNS": columns}).stderr for columns in ("300", "80"))
+    if "not counted" not in usual:
+        pytest.skip("all events are counted here: no line is long")
+    assert max(map(len, wide.splitlines())) > 80 and len(wide.splitlines()) < len(usual.splitlines())
+
+
 def test_the_command_is_written_as_a_shell_wants_it(run):
     result = run("stat", "sh", "-c", "exit 0 # it's")
     assert "sh -c 'exit 0 # it'\\''s'\n" in result.stderr
