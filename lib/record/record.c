@@ -97,10 +97,10 @@ static const char *heap_mode(const struct record_config *config)
 	return config->heap == RECORD_OFF || config->nr_attach ? "off" : names[config->heap_mode];
 }
 
-static uint64_t sample_bytes(const struct record_config *config)
+static uint32_t sample_bytes(const struct record_config *config)
 {
 	return config->heap != RECORD_OFF && config->heap_mode == RECORD_HEAP_SAMPLE
-		       ? config->heap_sample_bytes
+		       ? (uint32_t)config->heap_sample_bytes
 		       : 0;
 }
 

@@ -48,7 +48,7 @@ struct profile_run {
 	bool no_inherit;	/* only processes with threads here were sampled */
 
 	const char *heap_mode;	    /* "exact", "sample", "counts", "off": as recorded */
-	uint64_t heap_sample_bytes; /* of "sample": mean distance of its points; 0: of no sample */
+	uint32_t heap_sample_bytes; /* of "sample": mean distance of its points; 0: of no sample */
 	bool heap_tracked;	    /* at least one image reported to us */
 	const char *heap_reason;    /* why not; NULL when tracked */
 };

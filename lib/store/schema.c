@@ -7,7 +7,7 @@
 
 /*
  * Ids are dense from 0.  Times are microseconds since the program was let run on
- * CLOCK_MONOTONIC; NULL is "not known" or "none" everywhere.
+ * CLOCK_MONOTONIC; NULL is "not known" or "none", in tables only where a column may be NULL.
  */
 const struct schema_object schema_tables[] = {
 	{ "meta",
@@ -28,7 +28,7 @@ const struct schema_object schema_tables[] = {
 	  "  reason TEXT,              -- why substituted, not supported, not permitted\n"
 	  "  status TEXT NOT NULL,     -- counted, scaled, not-counted, not-supported,\n"
 	  "                            -- not-permitted\n"
-	  "  value REAL NOT NULL,      -- total over all processes\n"
+	  "  value REAL NOT NULL,      -- total over all processes; 0 unless counted or scaled\n"
 	  "  coverage REAL NOT NULL,   -- share of the time in which it counted, 0..1\n"
 	  "  frequency_hz INTEGER,     -- sampled at this rate,\n"
 	  "  period INTEGER NOT NULL,  -- or once in so many (0: by frequency)\n"
@@ -297,9 +297,9 @@ const struct schema_object schema_tables[] = {
 	{ "quality",
 	  "CREATE TABLE quality(\n"
 	  "  -- What was not measured as it should be.\n"
-	  "  kind TEXT NOT NULL,      -- lost, truncated, no-symbol, no-debug, untracked,\n"
-	  "                           -- throttled, substituted, bounded, overhead,\n"
-	  "                           -- unreadable, interrupted\n"
+	  "  kind TEXT NOT NULL,      -- lost, truncated, stitched, no-symbol, no-debug,\n"
+	  "                           -- untracked, throttled, substituted, bounded,\n"
+	  "                           -- overhead, unreadable, interrupted\n"
 	  "  detail TEXT NOT NULL,\n"
 	  "  count INTEGER NOT NULL,\n"
 	  "  PRIMARY KEY(kind, detail)\n"

@@ -15,7 +15,7 @@
 #include "base/error.h"
 
 #define SCHEMA_APPLICATION_ID 0x43505246 /* "CPRF" */
-#define SCHEMA_VERSION 10
+#define SCHEMA_VERSION 11
 
 struct schema_object {
 	const char *name;

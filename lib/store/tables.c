@@ -70,7 +70,7 @@ const struct table table_meta = {
 		FIELD(options, TEXT_OR_NULL), FIELD(exit_status, EXIT_STATUS),
 		FIELD(signal, SIGNAL), FIELD(complete, BOOL), FIELD(cpu_on, BOOL),
 		FIELD(cpu_reason, TEXT_OR_NULL), FIELD(user_only, BOOL), FIELD(no_inherit, BOOL),
-		FIELD(heap_mode, TEXT_OR_NULL), FIELD(heap_sample_bytes, U64),
+		FIELD(heap_mode, TEXT_OR_NULL), FIELD(heap_sample_bytes, U32_OR_NULL),
 		FIELD(heap_tracked, BOOL), FIELD(heap_reason, TEXT_OR_NULL)),
 };
 #undef ROW

@@ -20,6 +20,8 @@
 	"            SELECT max(below) FROM class))\n"                         \
 	"        || ',' || lifetime_blocks || ']]'))"
 
+#define CPU_ON "(SELECT value FROM meta WHERE key = 'cpu_on')"
+
 /* Times in seconds, shares 0..1; NULL is "not known" or "not measured". */
 const struct schema_object schema_views[] = {
 	{ "v_sample",
@@ -59,7 +61,8 @@ const struct schema_object schema_views[] = {
 	{ "v_function",
 	  "CREATE VIEW v_function AS\n"
 	  "  -- Where the time goes, by the leading event (0).  self: in the function itself, the\n"
-	  "  -- innermost of those inlined into each other; total: also in what it called.\n"
+	  "  -- innermost of those inlined into each other; total: also in what it called.  NULL\n"
+	  "  -- where nothing was sampled.\n"
 	  "  WITH RECURSIVE\n"
 	  "    leaf(stack, samples, weight) AS MATERIALIZED (\n"
 	  "      SELECT stack, sum(samples), sum(weight) FROM v_total\n"
@@ -85,11 +88,11 @@ const struct schema_object schema_views[] = {
 	  "        GROUP BY function)\n"
 	  "  SELECT function.id AS function, function.name AS name, module.name AS module,\n"
 	  "      file.path AS file, function.line AS line,\n"
-	  "      coalesce(self_of.samples, 0) AS samples,\n"
-	  "      coalesce(self_of.weight, 0) AS self_weight,\n"
+	  "      iif(" CPU_ON ", coalesce(self_of.samples, 0), NULL) AS samples,\n"
+	  "      iif(" CPU_ON ", coalesce(self_of.weight, 0), NULL) AS self_weight,\n"
 	  "      coalesce(self_of.weight, 0) * 1.0 / (SELECT sum(weight) FROM leaf) AS self,\n"
-	  "      coalesce(total_of.samples, 0) AS total_samples,\n"
-	  "      coalesce(total_of.weight, 0) AS total_weight,\n"
+	  "      iif(" CPU_ON ", coalesce(total_of.samples, 0), NULL) AS total_samples,\n"
+	  "      iif(" CPU_ON ", coalesce(total_of.weight, 0), NULL) AS total_weight,\n"
 	  "      coalesce(total_of.weight, 0) * 1.0 / (SELECT sum(weight) FROM leaf) AS total\n"
 	  "    FROM function JOIN module ON module.id = function.module\n"
 	  "      LEFT JOIN file ON file.id = function.file\n"
@@ -200,7 +203,13 @@ const struct schema_object schema_views[] = {
 	  "CREATE VIEW v_process AS\n"
 	  "  -- Each executed image, with its command line as a JSON array (arguments that are "
 	  "not\n"
-	  "  -- UTF-8 in hexadecimal), its part of the leading event and its heap.\n"
+	  "  -- UTF-8 in hexadecimal), its part of the leading event (NULL: it was not sampled)\n"
+	  "  -- and its heap.\n"
+	  "  WITH sampled(process) AS (\n"
+	  "    SELECT id FROM process\n"
+	  "      WHERE " CPU_ON "\n"
+	  "        AND (id IN (SELECT process FROM thread)\n"
+	  "             OR NOT (SELECT value FROM meta WHERE key = 'no_inherit')))\n"
 	  "  SELECT process.id AS process, process.pid AS pid, process.image AS image,\n"
 	  "      process.parent AS parent, process.executable AS executable,\n"
 	  "      (SELECT json_group_array(text) FROM (\n"
@@ -211,8 +220,9 @@ const struct schema_object schema_views[] = {
 	  "      process.executed AS executed, process.replaced AS replaced,\n"
 	  "      process.exit_status AS exit_status, process.signal AS signal,\n"
 	  "      process.tracked AS tracked, process.untracked_reason AS reason,\n"
-	  "      coalesce(cpu.samples, 0) AS samples, coalesce(cpu.weight, 0) AS weight,\n"
-	  "      coalesce(cpu.weight, 0) * 1.0 /\n"
+	  "      iif(sampled.process IS NULL, NULL, coalesce(cpu.samples, 0)) AS samples,\n"
+	  "      iif(sampled.process IS NULL, NULL, coalesce(cpu.weight, 0)) AS weight,\n"
+	  "      iif(sampled.process IS NULL, NULL, coalesce(cpu.weight, 0)) * 1.0 /\n"
 	  "        (SELECT sum(weight) FROM v_total WHERE event = 0) AS share,\n"
 	  "      heap.allocations AS allocations, heap.frees AS frees,\n"
 	  "      heap.reallocations AS reallocations,\n"
@@ -223,6 +233,7 @@ const struct schema_object schema_views[] = {
 	  "      heap.temporary AS temporary,\n"
 	  "      heap.inherited_bytes AS inherited_bytes, heap.inherited_frees AS inherited_frees\n"
 	  "    FROM process\n"
+	  "      LEFT JOIN sampled ON sampled.process = process.id\n"
 	  "      LEFT JOIN heap ON heap.process = process.id\n"
 	  "      LEFT JOIN (\n"
 	  "        SELECT thread.process AS process, sum(samples) AS samples,\n"
@@ -232,8 +243,8 @@ const struct schema_object schema_views[] = {
 	  "        ON cpu.process = process.id" },
 	{ "v_thread",
 	  "CREATE VIEW v_thread AS\n"
-	  "  -- Each thread with its part of the leading event, and what it did to the heap of\n"
-	  "  -- its process.\n"
+	  "  -- Each thread with its part of the leading event (NULL: it was not sampled), and\n"
+	  "  -- what it did to the heap of its process.\n"
 	  "  WITH known(thread, process, tid, name, start_us, end_us) AS (\n"
 	  "    SELECT id, process, tid, name, start_us, end_us FROM thread\n"
 	  "    UNION ALL\n"
@@ -242,8 +253,9 @@ const struct schema_object schema_views[] = {
 	  "  SELECT known.thread AS thread, known.tid AS tid, known.name AS name,\n"
 	  "      process.id AS process, process.pid AS pid,\n"
 	  "      known.start_us / 1e6 AS start_s, known.end_us / 1e6 AS end_s,\n"
-	  "      coalesce(cpu.samples, 0) AS samples, coalesce(cpu.weight, 0) AS weight,\n"
-	  "      coalesce(cpu.weight, 0) * 1.0 /\n"
+	  "      iif(known.thread IS NULL, NULL, coalesce(cpu.samples, 0)) AS samples,\n"
+	  "      iif(known.thread IS NULL, NULL, coalesce(cpu.weight, 0)) AS weight,\n"
+	  "      iif(known.thread IS NULL, NULL, coalesce(cpu.weight, 0)) * 1.0 /\n"
 	  "        (SELECT sum(weight) FROM v_total WHERE event = 0) AS share,\n"
 	  "      heap.allocations AS allocations, heap.frees AS frees,\n"
 	  "      heap.reallocations AS reallocations,\n"
@@ -273,11 +285,12 @@ const struct schema_object schema_views[] = {
 	  "    FROM memory ORDER BY process, time_us" },
 	{ "v_counter",
 	  "CREATE VIEW v_counter AS\n"
-	  "  -- The totals of the events, and how far they can be trusted.  value is NULL unless\n"
-	  "  -- status is counted or scaled.\n"
+	  "  -- The totals of the events, and how far they can be trusted.  value and coverage\n"
+	  "  -- are NULL unless status is counted or scaled, the others unless it was sampled.\n"
 	  "  SELECT id AS event, name, unit,\n"
 	  "      iif(status IN ('counted', 'scaled'), value, NULL) AS value,\n"
-	  "      status, coverage, substituted_for, reason, frequency_hz, period,\n"
+	  "      status, iif(status IN ('counted', 'scaled'), coverage, NULL) AS coverage,\n"
+	  "      substituted_for, reason, frequency_hz, nullif(period, 0) AS period,\n"
 	  "      (SELECT sum(samples) FROM v_total WHERE event = id) AS samples\n"
 	  "    FROM event" },
 	{ "v_quality",

@@ -136,3 +136,50 @@ def test_a_peak_of_some_processes_of_a_tree_is_not_known_and_that_is_said(record
     heap = profile.report("heap", "--pid", pid)["heap"]
     assert heap["tracked"] is True and heap["peak_bytes"] is None
     assert heap["reason"] == NOT_OF_ONE_MOMENT
+
+
+# --- the file ---
+
+def test_the_views_of_a_file_without_a_cpu_side_have_null(record, programs):
+    profile = record(programs / "heap_sites", options=["--cpu=off"], status=None)
+    for view, columns in (("v_process", "samples, weight, share"), ("v_thread", "samples, weight, share"),
+                          ("v_function", "samples, self_weight, self, total_samples, total_weight, total")):
+        rows = profile.sql(f"SELECT {columns} FROM {view}")
+        assert rows and all(value is None for row in rows for value in row), view
+
+
+def test_the_views_of_a_file_have_null_for_a_process_that_was_not_followed(record, programs, need):
+    need.perf()
+    profile = record("sh", "-c", f"'{programs}/heap_sites'; exit 0", options=["--no-inherit"])
+    rows = profile.sql("SELECT samples, weight, share FROM v_process ORDER BY process")
+    assert rows[0][0] is not None and set(rows[1:]) == {(None, None, None)}
+
+
+def test_the_views_of_a_file_have_0_for_what_was_sampled_and_did_nothing(record, programs, need):
+    need.perf()
+    profile = record("sh", "-c", f"true; /bin/true; '{programs}/burn' 50; exit 0")
+    rows = profile.sql("SELECT samples, weight, share FROM v_process")
+    assert all(value is not None for row in rows for value in row)
+
+
+def test_counters_have_no_coverage_unless_they_counted_and_no_period_unless_it_applies(record, programs, need):
+    need.perf()
+    profile = record(programs / "burn", 20, options=["-e", "cpu-clock"], status=None)
+    counted = profile.sql("SELECT status IN ('counted', 'scaled'), value, coverage FROM v_counter")
+    assert all((value is not None) == (coverage is not None) == bool(is_counted)
+               for is_counted, value, coverage in counted)
+    assert set(profile.sql("SELECT period FROM v_counter")) == {(None,)}
+    profile = record(programs / "burn", 20, options=["-e", "cpu-clock", "-c", "1000000"], status=None)
+    assert profile.sql("SELECT frequency_hz, period FROM v_counter WHERE event = 0") == [(None, 1000000)]
+
+
+@pytest.mark.parametrize("program", ["static", "own_malloc"])
+def test_a_heap_that_was_not_tracked_has_no_row(record, programs, program):
+    profile = record(programs / program)
+    assert profile.sql("SELECT (SELECT count(*) FROM heap), (SELECT count(*) FROM slice)") == [(0, 0)]
+
+
+def test_the_distance_of_points_is_null_without_a_sample(record):
+    query = "SELECT value FROM meta WHERE key = 'heap_sample_bytes'"
+    assert record("true").sql(query) == [(None,)]
+    assert record("true", options=["--heap=sample=64K"]).sql(query) == [(65536,)]

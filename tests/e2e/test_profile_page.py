@@ -75,6 +75,27 @@ def test_the_numbers_that_identify_a_profile_are_those_of_the_page(database):
     assert f"at byte 60; it is {version}." in page(PAGE)
 
 
+def kinds_in(text):
+    return set(re.findall(r"[a-z]+(?:-[a-z]+)?", text))
+
+
+def test_the_kinds_of_quality_are_those_of_reports_but_one_that_no_file_has(database):
+    words = re.search(r"^\.Em kind\nis one of\n((?:\.Cm .*\n)+)", page("cprof-report.1"), re.MULTILINE)[1]
+    reported = kinds_in(words.replace(".Cm", ""))
+    listed = re.search(r"^\.It Va kind\n(.*?)\.$", section(".Ss v_quality"), re.MULTILINE | re.DOTALL)[1]
+    assert kinds_in(listed) - {"or"} == reported - {"unsampled"}
+    schema, = database.execute("SELECT sql FROM sqlite_master WHERE name = 'quality'").fetchone()
+    comment = re.search(r"kind TEXT NOT NULL,(.*?)detail TEXT", schema, re.DOTALL)[1]
+    assert kinds_in(comment) == reported - {"unsampled"}
+
+
+def test_stacks_that_were_put_together_are_a_kind(record, programs, need):
+    need.perf()
+    profile = record(programs / "deep", options=["--stack-size=512"], status=None)
+    known = kinds_in(section(".Ss v_quality"))
+    assert {kind for kind, in profile.sql("SELECT kind FROM quality")} <= known and "stitched" in known
+
+
 def test_a_page_has_an_example_for_each_view(database):
     text = " ".join(queries())
     for view in objects(database, "view"):

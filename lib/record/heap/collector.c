@@ -30,6 +30,7 @@ struct heap_collector {
 	struct frames *frames;
 	struct intake intake;
 	uint64_t pushed_ns;
+	bool has_tracked;	     /* an image was accounted: there is a tree */
 	struct profile_heap tree;    /* as last pushed */
 	struct profile_heap retired; /* what the shims of forgotten images counted */
 	uint64_t shim_bytes;	     /* of the image whose shim used most */
@@ -156,6 +157,7 @@ static void push_images(struct heap_collector *c, bool at_last)
 
 	vec_each(&c->intake.images, image)
 	{
+		c->has_tracked |= (*image)->was_tracked;
 		find_process(c, *image, at_last);
 		tell_state(c, *image);
 		image_read_counters(*image);
@@ -168,7 +170,7 @@ static void push_images(struct heap_collector *c, bool at_last)
 		tree.peak_time_us != c->tree.peak_time_us || tree.peak_bytes != c->tree.peak_bytes;
 
 	vec_each(&c->intake.images, image) image_push(*image, c->config.aggregate, moved);
-	if (memcmp(&tree, &c->tree, sizeof(tree)) != 0)
+	if (c->has_tracked && memcmp(&tree, &c->tree, sizeof(tree)) != 0)
 		push_tree(c, &tree);
 	c->tree = tree;
 }
