@@ -153,6 +153,18 @@ static int print_help(FILE *out, int status)
 	return status;
 }
 
+static int print_usage(void)
+{
+	fputs("usage: cprof COMMAND [OPTION...] [ARGUMENT...]\n"
+	      "       cprof --help | --usage | --version\n"
+	      "commands:",
+	      stdout);
+	for (const struct command *c = commands; c->name; c++)
+		printf(" %s", c->name);
+	putchar('\n');
+	return 0;
+}
+
 static int unknown_command(const char *name)
 {
 	const char *names[ARRAY_SIZE(commands)];
@@ -206,6 +218,8 @@ static int dispatch(int argc, char **argv)
 		return print_help(stderr, STATUS_USAGE);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
 		return help(argc - 1, argv + 1);
+	if (!strcmp(argv[1], "--usage"))
+		return print_usage();
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		version_print(stdout);
 		return 0;

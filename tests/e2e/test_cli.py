@@ -55,6 +55,16 @@ def test_help_lists_every_command_and_each_has_help(run):
         assert run("help", command).stdout == result.stdout
 
 
+def test_usage_is_understood_with_a_command_and_without(run):
+    listed = [line.split()[0] for line in run("--help").stdout.splitlines()
+              if line.startswith("  ") and not line.startswith("  cprof")]
+    result = run("--usage")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith("usage: cprof COMMAND") and result.stdout.splitlines()[-1].split()[1:] == listed
+    for command in listed:
+        assert run(command, "--usage").returncode == 0
+
+
 @pytest.mark.parametrize("command, page", [("record", "cprof-record.1"), ("report", "cprof-report.1"),
                                            ("stat", "cprof-stat.1"), ("symbolize", "cprof-symbolize.1")])
 def test_every_option_of_the_help_is_in_the_manual(run, command, page):
