@@ -299,7 +299,7 @@ const struct schema_object schema_tables[] = {
 	  "  -- What was not measured as it should be.\n"
 	  "  kind TEXT NOT NULL,      -- lost, truncated, stitched, no-symbol, no-debug,\n"
 	  "                           -- untracked, throttled, substituted, bounded,\n"
-	  "                           -- overhead, unreadable, interrupted\n"
+	  "                           -- overhead, unreadable, interrupted, unsampled\n"
 	  "  detail TEXT NOT NULL,\n"
 	  "  count INTEGER NOT NULL,\n"
 	  "  PRIMARY KEY(kind, detail)\n"

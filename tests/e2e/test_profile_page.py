@@ -79,14 +79,14 @@ def kinds_in(text):
     return set(re.findall(r"[a-z]+(?:-[a-z]+)?", text))
 
 
-def test_the_kinds_of_quality_are_those_of_reports_but_one_that_no_file_has(database):
+def test_the_kinds_of_quality_are_those_of_reports(database):
     words = re.search(r"^\.Em kind\nis one of\n((?:\.Cm .*\n)+)", page("cprof-report.1"), re.MULTILINE)[1]
     reported = kinds_in(words.replace(".Cm", ""))
     listed = re.search(r"^\.It Va kind\n(.*?)\.$", section(".Ss v_quality"), re.MULTILINE | re.DOTALL)[1]
-    assert kinds_in(listed) - {"or"} == reported - {"unsampled"}
+    assert kinds_in(listed) - {"or"} == reported
     schema, = database.execute("SELECT sql FROM sqlite_master WHERE name = 'quality'").fetchone()
     comment = re.search(r"kind TEXT NOT NULL,(.*?)detail TEXT", schema, re.DOTALL)[1]
-    assert kinds_in(comment) == reported - {"unsampled"}
+    assert kinds_in(comment) == reported
 
 
 def test_stacks_that_were_put_together_are_a_kind(record, programs, need):
