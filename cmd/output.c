@@ -54,12 +54,13 @@ static bool is_ours(const struct output *output)
 	return output->file != stderr && output->file != stdout;
 }
 
-/* Pipes and devices have nothing that could go. */
 void output_begin(struct output *output)
 {
-	if (output->path && is_ours(output) && !output->has_begun && !output->is_new &&
-	    ftruncate(fileno(output->file), 0) < 0)
-		clearerr(output->file);
+	bool is_kept = output->path && is_ours(output) && !output->has_begun && !output->is_new;
+
+	/* Pipes and devices have nothing that could go (EINVAL). */
+	if (is_kept && ftruncate(fileno(output->file), 0) < 0 && errno != EINVAL)
+		output->failed_errno = errno;
 	output->has_begun = true;
 }
 
@@ -72,9 +73,10 @@ int output_close(struct output *output, struct error *err)
 		return 0;
 	if (output->is_new && !output->has_begun)
 		unlink(path);
-	failed = ferror(output->file);
+	failed = ferror(output->file) || output->failed_errno;
 	errno = 0;
 	failed |= fclose(output->file) != 0;
+	errno = output->failed_errno ?: errno;
 	if (!failed || !path)
 		return 0;
 	return error_errno(err, errno ? errno : EIO, "write %s", path);

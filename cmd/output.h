@@ -25,6 +25,7 @@ struct output {
 	FILE *file;
 	const char *path; /* NULL: standard error, which cannot be complained about */
 	bool is_new, has_begun;
+	int failed_errno; /* what was in it could not go; 0: it could */
 };
 
 /* Negative if it cannot be written, or is a profile: nobody wants one to be replaced by text. */

@@ -390,6 +390,7 @@ static int print_to_memory(const struct report *report, struct arguments *argume
 			   char **text, size_t *length, struct error *err)
 {
 	FILE *memory = open_memstream(text, length), *out;
+	bool failed;
 	int ret;
 
 	if (!memory)
@@ -399,7 +400,9 @@ static int print_to_memory(const struct report *report, struct arguments *argume
 	out = is_text(arguments) ? terminal_text(memory) : memory;
 	ret = report_print(report, &arguments->report, out, err);
 	filter_close(out, memory);
-	if ((ferror(memory) | fclose(memory)) && ret >= 0)
+	failed = ferror(memory);
+	failed |= fclose(memory) != 0;
+	if (failed && ret >= 0)
 		ret = error_errno(err, ENOMEM, "make a report");
 	return ret;
 }

@@ -22,13 +22,15 @@ static void image_is_replaced(struct images *images, struct process_image *forme
 	images_publish(images, former);
 }
 
-/* Whether this may be what the hello is of, which the CPU side has met before it was told. */
-static bool is_met(const struct process_image *image, const struct process_hello *hello)
+/* Whether this may be what the hello is of, which others have met before it was told. */
+static bool is_met(const struct images *images, const struct process_image *image,
+		   const struct process_hello *hello)
 {
 	const char *executable = image->row.executable;
+	bool had_ended = image->over && image->row.end_us < images_to_us(images, hello->time_ns);
 
 	return image->row.pid == hello->pid && image->is_seen && !image->row.tracked &&
-	       image->row.executed == !hello->is_forked &&
+	       !had_ended && image->row.executed == !hello->is_forked &&
 	       (!executable || !hello->executable || !strcmp(executable, hello->executable));
 }
 
@@ -37,7 +39,7 @@ static struct process_image *find_met(const struct images *images,
 				      const struct process_hello *hello)
 {
 	for (size_t i = images->all.nr; i--;)
-		if (is_met(images->all.at[i], hello))
+		if (is_met(images, images->all.at[i], hello))
 			return images->all.at[i];
 	return NULL;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/sides.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -252,6 +253,24 @@ static void use_path(struct image_facts *facts, const char *path)
 	}
 }
 
+/* The program may say any pid: nobody else's command line is its business. */
+static bool is_by(const struct heap_exec *exec)
+{
+	char path[32], line[512], *name_end;
+	int parent = 0;
+	FILE *stat;
+
+	if (exec->pid == exec->by_pid)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)exec->pid);
+	stat = fopen(path, "re");
+	if (!stat)
+		return false;
+	name_end = fgets(line, sizeof(line), stat) ? strrchr(line, ')') : NULL;
+	fclose(stat);
+	return name_end && sscanf(name_end, ") %*c %d", &parent) == 1 && parent == exec->by_pid;
+}
+
 /* Where the CPU side is, it finds out by itself. */
 static void process_executed(void *context, const struct heap_exec *exec)
 {
@@ -259,11 +278,12 @@ static void process_executed(void *context, const struct heap_exec *exec)
 	const struct process_exec process = { exec->pid, exec->by_pid, exec->time_ns };
 	struct process_image *image =
 		sides->stopper ? NULL : hellos_executed(sides->images, &process);
-	struct image_facts facts;
+	struct image_facts facts = { 0 };
 
 	if (!image)
 		return;
-	image_facts_read(&facts, exec->pid, sides->config->shim);
+	if (is_by(exec))
+		image_facts_read(&facts, exec->pid, sides->config->shim);
 	use_path(&facts, exec->path);
 	images_learn(sides->images, image, &facts);
 	image_facts_release(&facts);

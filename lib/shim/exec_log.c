@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "shim/exec_log.h"
 
-#include <string.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "shim/session.h"
+#include "shim/sys.h"
 
 /* In the recorder's eyes; 0: not known.  Of another PID namespace only the process itself is. */
 static int32_t outer_pid(int32_t pid)
@@ -13,14 +16,39 @@ static int32_t outer_pid(int32_t pid)
 	return session.pid == session.outer_pid ? pid : 0;
 }
 
+/* The word that it is in, which is on one page: who executes may give an address where there is none, and
+ * gets an error from the kernel. */
+static bool is_readable(const void *address)
+{
+	return sys_readable((const void *)((uintptr_t)address & ~(sizeof(uint64_t) - 1)));
+}
+
+/* Nothing of a path whose end cannot be read. */
 static void copy_path(char *to, size_t size, const char *path)
 {
-	size_t nr = path ? strlen(path) : 0;
+	to[0] = 0;
+	for (size_t i = 0; path && i < size - 1; i++) {
+		if ((!i || !((uintptr_t)(path + i) % 4096)) && !is_readable(path + i)) {
+			to[0] = 0;
+			return;
+		}
+		to[i] = path[i];
+		to[i + 1] = 0;
+		if (!path[i])
+			return;
+	}
+}
 
-	if (nr >= size)
-		nr = size - 1;
-	memcpy(to, path, nr);
-	to[nr] = 0;
+const char *exec_log_called(char *const argv[])
+{
+	return (uintptr_t)argv % sizeof(*argv) == 0 && is_readable(argv) ? argv[0] : NULL;
+}
+
+const char *exec_log_path(int fd, const char *path, char *const argv[])
+{
+	bool is_path = fd == AT_FDCWD || (is_readable(path) && *path == '/');
+
+	return is_path ? path : exec_log_called(argv);
 }
 
 static void put(int32_t pid, const char *path, uint64_t clock, bool failed)
@@ -34,7 +62,8 @@ static void put(int32_t pid, const char *path, uint64_t clock, bool failed)
 		return;
 	number = atomic_fetch_add(&segment->execs_used, 1);
 	exec = &segment->exec[number % WIRE_EXECS];
-	atomic_store(&exec->number, 0);
+	atomic_store_explicit(&exec->number, 0, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
 	exec->pid = pid;
 	exec->clock = clock;
 	exec->failed = failed;

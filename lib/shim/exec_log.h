@@ -14,8 +14,13 @@
 
 #include <stdint.h>
 
-/* path: as given; NULL: not known. */
+/* path: as given, which may be no address at all; NULL: not known. */
 void exec_log_add(int32_t pid, const char *path, uint64_t clock);
 void exec_log_failed(int32_t pid);
+
+/* What has no path here is best called as it calls itself.  NULL: that cannot be read. */
+const char *exec_log_called(char *const argv[]);
+/* As execveat() is given them. */
+const char *exec_log_path(int fd, const char *path, char *const argv[]);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The functions of libc that the shim stands in front of to follow processes, and nothing else: how
- * they fork, execute, end and learn of each other's ends.  Each forwards what it was given.
+ * they fork, execute, end and learn of each other's ends.  Each forwards what it was given (but that
+ * posix_spawn() always has somewhere to put the pid).
  */
 #include <fcntl.h>
 #include <linux/seccomp.h>
@@ -91,12 +92,12 @@ static void note_exec(const uintptr_t *frame, const char *path)
 
 	int level = is_ours() ? guard_level(guard_enter(frame, GUARD_OURS)) : GUARD_OUT;
 
+	if (level != GUARD_OUT) {
+		emit_exec(level);
+		guard_leave(level);
+	}
 	if (session_live())
 		exec_log_add(sys_getpid(), path, wire_clock());
-	if (level == GUARD_OUT)
-		return;
-	emit_exec(level);
-	guard_leave(level);
 }
 
 static int exec_failed(int result)
@@ -142,17 +143,11 @@ EXPORT int execvp(const char *file, char *const argv[])
 	return exec_by(&real.execvpe, FRAME, file, argv, env_own());
 }
 
-/* Of what has no path here it is the best name. */
-static const char *called(char *const argv[])
-{
-	return argv ? argv[0] : NULL;
-}
-
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
 	struct env env;
 
-	note_exec(FRAME, called(argv));
+	note_exec(FRAME, exec_log_called(argv));
 
 	int result = real.fexecve(fd, argv, env_for(&env, envp));
 
@@ -164,7 +159,7 @@ EXPORT int execveat(int fd, const char *path, char *const argv[], char *const en
 {
 	struct env env;
 
-	note_exec(FRAME, fd == AT_FDCWD || *path == '/' ? path : called(argv));
+	note_exec(FRAME, exec_log_path(fd, path, argv));
 
 	int result = real.execveat(fd, path, argv, env_for(&env, envp), flags);
 

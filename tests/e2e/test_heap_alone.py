@@ -107,3 +107,53 @@ def test_where_the_cpu_side_is_it_is_listed_once(apart, record):
     rows = [row for row in untracked(profile) if "static executable" in row["heap"]["reason"]]
     assert sorted(row["exit_status"] for row in rows) == [7, 8]
 
+
+
+def test_an_exec_that_takes_long_to_fail_is_no_further_process(record, runner, need):
+    """A PATH of a few thousand folders; and what runs is the program all the while."""
+    need.tool("gcc")
+    (runner.folder / "slow.c").write_text("""
+        #include <stdlib.h>
+        #include <string.h>
+        #include <time.h>
+        #include <unistd.h>
+        int main(void) {
+            char *path = malloc(100000 * 10 + 1), *nothing[] = { "nothing", NULL };
+            for (int i = 0; i < 100000; i++) memcpy(path + 10 * i, "/none/at/:", 11);
+            setenv("PATH", path, 1);
+            for (int i = 0; i < 30; i++) execvp("nothing", nothing);
+            return 5; }""")
+    runner.run("gcc", "-O1", "-o", "slow", "slow.c")
+    [row] = processes(record("./slow", options=["--cpu=off"], status=5))
+    assert row["heap"]["tracked"] and not row["replaced"] and row["exit_status"] == 5
+
+
+def test_execs_of_what_is_no_address_fail_as_without(record, runner, need):
+    need.tool("gcc")
+    (runner.folder / "bad.c").write_text("""
+        #define _GNU_SOURCE
+        #include <errno.h>
+        #include <stdint.h>
+        #include <stdio.h>
+        #include <unistd.h>
+        int main(void) {
+            char *none[] = { NULL }, *volatile bad = (char *)8;
+            execve(bad, none, none); printf("%d ", errno);
+            execveat(3, bad, none, none, 0); printf("%d ", errno);
+            fexecve(77, (char **)bad, none); printf("%d ", errno);
+            execve("/nonexistent", (char **)bad, none); printf("%d", errno);
+            return 0; }""")
+    runner.run("gcc", "-O1", "-o", "bad", "bad.c")
+    alone = runner.run("./bad").stdout
+    assert record("./bad", options=["--cpu=off"]).stdout == alone == "14 14 9 2"
+
+
+def test_what_is_not_accounted_at_first_has_figures_of_all_in_the_end(record, runner, need):
+    """The figures of the tree: also where the first program that is tracked comes after a second."""
+    need.tool("gcc")
+    (runner.folder / "first.c").write_text("""
+        #include <unistd.h>
+        int main(void) { usleep(1500000); return execl("/bin/true", "true", (char *)0); }""")
+    runner.run("gcc", "-static", "-o", "first", "first.c")
+    profile = record("./first", options=["--cpu=off"])
+    assert profile.sql("SELECT count(*) FROM heap WHERE process IS NULL OR process = -1") == [(1,)]

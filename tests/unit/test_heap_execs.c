@@ -55,11 +55,19 @@ static void say(int32_t pid, const char *path)
 	end(begin(pid, path));
 }
 
+static int32_t staying;
+
+static bool stays(void *context, const struct heap_exec *exec)
+{
+	(void)context;
+	return exec->pid == staying;
+}
+
 static void expect(int32_t pid, const char *path)
 {
 	struct heap_exec exec;
 
-	cr_assert(execs_take(&execs, UINT64_MAX, &exec));
+	cr_assert(execs_take(&execs, UINT64_MAX, stays, NULL, &exec));
 	cr_expect(eq(i32, exec.pid, pid));
 	cr_expect(eq(i32, exec.by_pid, IMAGE));
 	cr_expect(eq(str, exec.path ? exec.path : "not known", (char *)path));
@@ -70,7 +78,7 @@ static void expect_none(void)
 {
 	struct heap_exec exec;
 
-	cr_expect(not(execs_take(&execs, UINT64_MAX, &exec)));
+	cr_expect(not(execs_take(&execs, UINT64_MAX, stays, NULL, &exec)));
 }
 
 Test(heap_execs, come_out_as_they_were_told)
@@ -94,10 +102,35 @@ Test(heap_execs, wait_a_while_for_their_failure)
 
 	say(CHILD, "a");
 	execs_read(&execs, &segment, &ticks);
-	cr_expect(not(execs_take(&execs, now_ns, &exec)));
-	cr_assert(execs_take(&execs, now_ns + UINT64_C(1000000000), &exec));
+	cr_expect(not(execs_take(&execs, now_ns, stays, NULL, &exec)));
+	cr_assert(execs_take(&execs, now_ns + UINT64_C(1000000000), stays, NULL, &exec));
 	cr_expect(lt(u64, exec.time_ns - now_ns, UINT64_C(500000000)));
 	free(exec.path);
+}
+
+Test(heap_execs, that_may_fail_yet_let_others_pass)
+{
+	staying = CHILD;
+	say(CHILD, "a");
+	say(OTHER, "b");
+	execs_read(&execs, &segment, &ticks);
+	expect(OTHER, "b");
+	expect_none();
+	say(CHILD, NULL);
+	execs_read(&execs, &segment, &ticks);
+	cr_expect(not(execs_has(&execs, CHILD)));
+}
+
+Test(heap_execs, of_the_dead_are_read_past_the_one_that_was_not_finished)
+{
+	begin(CHILD, "a");
+	say(OTHER, "b");
+	execs_read(&execs, &segment, &ticks);
+	expect_none();
+	segment.dead = true;
+	execs_read(&execs, &segment, &ticks);
+	expect(OTHER, "b");
+	cr_expect(eq(u64, execs.missed, 1));
 }
 
 Test(heap_execs, that_failed_are_forgotten)

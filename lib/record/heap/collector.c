@@ -119,7 +119,7 @@ static void tell_execs(struct heap_collector *c, bool at_last)
 	uint64_t now_ns = at_last ? UINT64_MAX : clock_now_ns();
 	struct heap_exec exec;
 
-	while (execs_take(&c->intake.execs, now_ns, &exec)) {
+	while (execs_take(&c->intake.execs, now_ns, intake_exec_may_fail, &c->intake, &exec)) {
 		if (c->config.executed)
 			c->config.executed(c->config.context, &exec);
 		free(exec.path);
@@ -127,14 +127,14 @@ static void tell_execs(struct heap_collector *c, bool at_last)
 }
 
 /* But for what somebody just said to execute. */
-static void tell_endings(struct heap_collector *c)
+static void tell_endings(struct heap_collector *c, bool at_last)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < c->intake.endings.nr; i++) {
 		const struct intake_ending *ending = &c->intake.endings.at[i];
 
-		if (execs_has(&c->intake.execs, ending->pid))
+		if (!at_last && execs_has(&c->intake.execs, ending->pid))
 			c->intake.endings.at[kept++] = *ending;
 		else if (c->config.ended_as)
 			c->config.ended_as(c->config.context, ending->pid, ending->time_ns,
@@ -163,16 +163,17 @@ static void push_images(struct heap_collector *c, bool at_last)
 		image_read_counters(*image);
 	}
 	tell_execs(c, at_last);
-	tell_endings(c);
+	tell_endings(c, at_last);
 	tree_figures(c, &tree);
 
 	bool moved =
 		tree.peak_time_us != c->tree.peak_time_us || tree.peak_bytes != c->tree.peak_bytes;
 
 	vec_each(&c->intake.images, image) image_push(*image, c->config.aggregate, moved);
-	if (c->has_tracked && memcmp(&tree, &c->tree, sizeof(tree)) != 0)
+	if (c->has_tracked && memcmp(&tree, &c->tree, sizeof(tree)) != 0) {
 		push_tree(c, &tree);
-	c->tree = tree;
+		c->tree = tree;
+	}
 }
 
 static bool is_settled(const struct image *image)

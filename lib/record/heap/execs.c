@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 
-/* An exec that fails does so sooner. */
+/* Most execs that fail do so sooner: no need to look at the others. */
 #define WAIT_NS UINT64_C(20000000)
 /* Of a program that tells whatever comes to its mind. */
 #define WAITING_MAX 4096
@@ -51,27 +51,40 @@ static void add(struct execs *execs, const struct segment *segment, const struct
 						      .path = size ? xstrdup(exec->path) : NULL });
 }
 
+/* What is left of a dead program is read to its end: it was killed in the middle of one. */
 void execs_read(struct execs *execs, struct segment *segment, const struct ticks *ticks)
 {
 	struct wire_exec exec;
+	uint32_t skipped;
 
-	execs->missed += segment_skip_execs(segment);
-	while (segment_exec(segment, &exec)) {
-		if (exec.failed)
-			forget(execs, exec.pid);
-		else
-			add(execs, segment, ticks, &exec);
-	}
+	do {
+		skipped = segment_skip_execs(segment);
+		execs->missed += skipped;
+		while (segment_exec(segment, &exec)) {
+			if (exec.failed)
+				forget(execs, exec.pid);
+			else
+				add(execs, segment, ticks, &exec);
+		}
+	} while (skipped);
 }
 
-bool execs_take(struct execs *execs, uint64_t now_ns, struct heap_exec *exec)
+static bool is_young(const struct heap_exec *exec, uint64_t now_ns)
 {
-	if (!execs->waiting.nr ||
-	    (now_ns != UINT64_MAX && execs->waiting.at[0].time_ns + WAIT_NS > now_ns))
-		return false;
-	*exec = execs->waiting.at[0];
-	remove_at(execs, 0);
-	return true;
+	return now_ns != UINT64_MAX && exec->time_ns + WAIT_NS > now_ns;
+}
+
+bool execs_take(struct execs *execs, uint64_t now_ns, execs_stays *stays, void *context,
+		struct heap_exec *exec)
+{
+	for (size_t i = 0; i < execs->waiting.nr; i++) {
+		*exec = execs->waiting.at[i];
+		if (is_young(exec, now_ns) || stays(context, exec))
+			continue;
+		remove_at(execs, i);
+		return true;
+	}
+	return false;
 }
 
 bool execs_has(const struct execs *execs, int32_t pid)

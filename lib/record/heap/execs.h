@@ -3,7 +3,7 @@
  * execs - what images said that they execute, until it is known whether they did.
  *
  *	execs_read(&execs, segment, &ticks);		// what is new
- *	while (execs_take(&execs, now_ns, &exec))	// nobody said since that it failed
+ *	while (execs_take(&execs, now_ns, stays, context, &exec))
  *		use(exec.path);
  *		free(exec.path);
  *
@@ -29,8 +29,12 @@ void execs_release(struct execs *execs);
 
 void execs_read(struct execs *execs, struct segment *segment, const struct ticks *ticks);
 
-/* Moves the first one out that was told some time before now; now_ns: UINT64_MAX: or later. */
-bool execs_take(struct execs *execs, uint64_t now_ns, struct heap_exec *exec);
+/* It may fail yet. */
+typedef bool execs_stays(void *context, const struct heap_exec *exec);
+
+/* Moves the first one out that was told some time before now, or ever (UINT64_MAX), and does not stay. */
+bool execs_take(struct execs *execs, uint64_t now_ns, execs_stays *stays, void *context,
+		struct heap_exec *exec);
 
 /* Whether one of this process is not taken yet. */
 bool execs_has(const struct execs *execs, int32_t pid);

@@ -41,6 +41,7 @@ static void mark_dead(struct intake *intake, struct segment *segment, uint64_t e
 	uint64_t last = last_published(segment);
 
 	segment->dead = true;
+	execs_read(&intake->execs, segment, &intake->ticks);
 	segment->end = end > last ? end : last + 1;
 	if (segment->end < segment->start_sequence)
 		segment->end = segment->start_sequence;
@@ -196,17 +197,18 @@ struct segment *intake_first_dead(const struct intake *intake, uint64_t until)
 	return first;
 }
 
-static bool still_maps_us(const struct segment *segment)
+/* If that cannot be read: unless_known. */
+static bool maps_us(int32_t pid, bool unless_known)
 {
 	char path[64], *line = NULL;
 	size_t room = 0;
 	bool found = false;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)segment->pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	FILE *maps = fopen(path, "re");
 
 	if (!maps)
-		return true;
+		return unless_known;
 	while (!found && getline(&line, &room, maps) > 0)
 		found = strstr(line, CHANNEL_NAME);
 	free(line);
@@ -217,7 +219,7 @@ static bool still_maps_us(const struct segment *segment)
 static void find_execs(struct intake *intake)
 {
 	vec_each(&intake->segments, segment) if (!(*segment)->dead && (*segment)->executing &&
-						 !still_maps_us(*segment))
+						 !maps_us((*segment)->pid, true))
 		mark_dead(intake, *segment, 0);
 }
 
@@ -234,6 +236,23 @@ static void free_orphaned_claims(struct intake *intake)
 		    !channel_has_segment(intake->channel, i))
 			channel_recycle(intake->channel, i);
 	}
+}
+
+static bool has_said_hello(const struct intake *intake, const struct heap_exec *exec)
+{
+	vec_each(&intake->segments, segment)
+	{
+		const struct image *image = (*segment)->image;
+
+		if ((*segment)->pid == exec->pid && image->hello.time_ns >= exec->time_ns)
+			return true;
+	}
+	return false;
+}
+
+bool intake_exec_may_fail(void *context, const struct heap_exec *exec)
+{
+	return !has_said_hello(context, exec) && maps_us(exec->pid, false);
 }
 
 void intake_tidy(struct intake *intake)

@@ -102,7 +102,7 @@ bool segment_process_exists(const struct segment *segment)
 uint32_t segment_skip_execs(struct segment *segment)
 {
 	uint32_t nr = atomic_load(&segment->shared->execs_used) - segment->execs_seen;
-	uint32_t skipped = nr > WIRE_EXECS ? nr - WIRE_EXECS : 0;
+	uint32_t skipped = nr > WIRE_EXECS ? nr - WIRE_EXECS : segment->dead && nr;
 
 	segment->execs_seen += skipped;
 	return skipped;
@@ -117,7 +117,9 @@ bool segment_exec(struct segment *segment, struct wire_exec *exec)
 	    atomic_load_explicit(&shared->number, memory_order_acquire) != number)
 		return false;
 	memcpy(exec, shared, sizeof(*exec));
-	segment_read_once();
+	atomic_thread_fence(memory_order_acquire);
+	if (atomic_load_explicit(&shared->number, memory_order_relaxed) != number)
+		return false;
 	segment->execs_seen = number;
 	return true;
 }

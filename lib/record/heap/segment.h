@@ -91,7 +91,8 @@ char *segment_text(const struct segment *segment, uint32_t at, uint32_t bytes);
 
 /* Copies the next entry of what is executed; false: there is none, or it is not whole yet. */
 bool segment_exec(struct segment *segment, struct wire_exec *exec);
-/* Passes over those that were written over before they were read; how many? */
+/* Passes over those that were written over before they were read, or over one that nobody will complete
+ * any more; how many? */
 uint32_t segment_skip_execs(struct segment *segment);
 
 /* Memory that the shim touched in the process, most of it: stacks, what finds them, and slots. */
