@@ -29,8 +29,8 @@ static bool is_met(const struct images *images, const struct process_image *imag
 	const char *executable = image->row.executable;
 	bool had_ended = image->over && image->row.end_us < images_to_us(images, hello->time_ns);
 
-	return image->row.pid == hello->pid && image->is_seen && !image->row.tracked &&
-	       !had_ended && image->row.executed == !hello->is_forked &&
+	return image->row.pid == hello->pid && (image->is_seen || image->is_told) &&
+	       !image->row.tracked && !had_ended && image->row.executed == !hello->is_forked &&
 	       (!executable || !hello->executable || !strcmp(executable, hello->executable));
 }
 
@@ -133,15 +133,34 @@ static uint32_t match_hello(struct images *images, const struct process_hello *h
 
 /* --- what may never say one -------------------------------------------------------------------*/
 
-/* NULL: it has said hello since. */
+/* The child as the CPU side met it before its exec. */
+static bool is_fresh_fork(const struct process_image *image)
+{
+	return image->is_seen && !image->over && !image->row.executed;
+}
+
+/* What it executed was met by the CPU side before anything of the process was heard. */
+static bool is_known(const struct images *images, int32_t pid, int64_t time_us)
+{
+	for (size_t i = 0; i < images->all.nr; i++) {
+		const struct process_image *image = images->all.at[i];
+
+		if (image->row.pid == pid && image->is_seen && image->row.executed &&
+		    !image->row.tracked && !(image->over && image->row.end_us < time_us))
+			return true;
+	}
+	return false;
+}
+
+/* NULL: it has said hello since, or was met since. */
 static struct process_image *execute_unheard(struct images *images, const struct process_exec *exec)
 {
 	int64_t time_us = images_to_us(images, exec->time_ns);
 	struct process_image *former = images_at(images, exec->pid, INT64_MAX, false), *by;
 
-	if (former && former->row.start_us >= time_us)
+	if ((former && former->row.start_us >= time_us) || is_known(images, exec->pid, time_us))
 		return NULL;
-	if (former && exec->by_pid == exec->pid) {
+	if (former && (exec->by_pid == exec->pid || is_fresh_fork(former))) {
 		image_is_replaced(images, former, exec->time_ns);
 		return images_add(images, exec->pid, former->row.image + 1, former->row.parent,
 				  exec->time_ns);
@@ -158,7 +177,7 @@ struct process_image *hellos_executed(struct images *images, const struct proces
 	if (!images_have_records_of(images, exec->pid))
 		image = execute_unheard(images, exec);
 	if (image)
-		image->row.executed = image->is_seen = true;
+		image->row.executed = image->is_told = true;
 	pthread_mutex_unlock(&images->lock);
 	return image;
 }

@@ -23,7 +23,8 @@
 struct process_image {
 	struct profile_process row;
 	bool over;
-	bool is_seen;  /* without perf's records: others than its hello know what it executes */
+	bool is_seen;  /* without perf's records: the CPU side knows what it executes */
+	bool is_told;  /* who executed it said so */
 	char comm[16]; /* what the kernel called it at its exec, cut to 15 bytes; "": not known */
 	int32_t said_parent_pid; /* by its hello; 0: nothing */
 };

@@ -234,21 +234,33 @@ static void process_ended_as(void *context, int32_t pid, uint64_t time_ns, int w
 	endings_tell(((const struct sides *)context)->images, pid, time_ns, wait_status);
 }
 
-/* Of one that is over only what was said of it is known. */
-static void use_path(struct image_facts *facts, const char *path)
+/* The file that is meant by it, as far as that can be told from here and afterwards: it has to be one that
+ * explains why nothing was heard. */
+static char *file_of(const struct heap_exec *exec)
 {
-	char *found;
+	char *from_there = *exec->path == '/' || !strchr(exec->path, '/')
+				   ? NULL
+				   : xasprintf("/proc/%d/cwd/%s", (int)exec->by_pid, exec->path);
+	char *found = from_there ? launch_find_elf(from_there) : NULL, *real = NULL;
 
-	if (!path)
+	found = found ?: launch_find_elf(exec->path);
+	if (found && obstacle_find_in(found))
+		real = realpath(found, NULL);
+	free(found);
+	free(from_there);
+	return real;
+}
+
+/* Of one that is over only what was said of it is known. */
+static void use_path(struct image_facts *facts, const struct heap_exec *exec)
+{
+	if (!exec->path)
 		return;
-	if (!facts->executable) {
-		found = launch_find_elf(path);
-		facts->executable = found ? realpath(found, NULL) : NULL;
-		free(found);
-	}
+	if (!facts->executable)
+		facts->executable = file_of(exec);
 	if (!facts->arguments) {
 		facts->arguments = xcalloc(2, sizeof(*facts->arguments));
-		facts->arguments[0] = xstrdup(path);
+		facts->arguments[0] = xstrdup(exec->path);
 		facts->nr_arguments = 1;
 	}
 }
@@ -271,20 +283,19 @@ static bool is_by(const struct heap_exec *exec)
 	return name_end && sscanf(name_end, ") %*c %d", &parent) == 1 && parent == exec->by_pid;
 }
 
-/* Where the CPU side is, it finds out by itself. */
+/* The CPU side may find out by itself: perf's records do, a look at /proc now and then may. */
 static void process_executed(void *context, const struct heap_exec *exec)
 {
 	const struct sides *sides = context;
 	const struct process_exec process = { exec->pid, exec->by_pid, exec->time_ns };
-	struct process_image *image =
-		sides->stopper ? NULL : hellos_executed(sides->images, &process);
+	struct process_image *image = hellos_executed(sides->images, &process);
 	struct image_facts facts = { 0 };
 
 	if (!image)
 		return;
 	if (is_by(exec))
 		image_facts_read(&facts, exec->pid, sides->config->shim);
-	use_path(&facts, exec->path);
+	use_path(&facts, exec);
 	images_learn(sides->images, image, &facts);
 	image_facts_release(&facts);
 }

@@ -244,7 +244,7 @@ struct wire_exec {
 	int32_t pid;		 /* of who executes */
 	uint64_t clock;		 /* wire_clock() before that */
 	uint32_t failed;	 /* 1: it did not, as it said before */
-	char path[108]; /* as given, or argv[0]; ends with 0, cut if longer; empty: not known */
+	char path[236]; /* as given, or argv[0]; ends with 0, cut if longer; empty: not known */
 };
 
 #define WIRE_EXE_BYTES 4096
@@ -385,7 +385,7 @@ _Static_assert(offsetof(struct wire_control, sequence) == 512, "the sequence is 
 _Static_assert(sizeof(struct wire_control) <= WIRE_CONTROL_BYTES, "control");
 _Static_assert(_Alignof(struct wire_control) == 64 && _Alignof(struct wire_segment) == 64,
 	       "any page will do");
-_Static_assert(sizeof(struct wire_exec) == 128, "two cache lines");
+_Static_assert(sizeof(struct wire_exec) == 256, "four cache lines");
 _Static_assert(sizeof(struct wire_segment) <= WIRE_MODULES_AT, "header");
 _Static_assert(sizeof(struct wire_module) * WIRE_MODULES <= WIRE_TEXT_AT - WIRE_MODULES_AT,
 	       "modules");

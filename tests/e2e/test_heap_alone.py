@@ -18,7 +18,7 @@ OTHERS = {
                     "import os; os.waitpid(os.posix_spawn('./apart', ['./apart', '7'], os.environ), 0)"),
     "by descriptor": ("/usr/bin/python3", "-c", "import os; os.execve(os.open('apart', os.O_RDONLY), ['./apart', '7'], os.environ)"),
 }
-MODES = {"not asked for": ("--cpu=off",), "refused": ()}
+MODES = {"not asked for": None, "refused": ("-p", 1), "by ptrace": (1,)}    # programs/noperf
 
 
 @pytest.fixture
@@ -44,17 +44,14 @@ def untracked(profile):
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("way", OTHERS)
 def test_a_static_program_that_another_executes_is_listed(way, mode, apart, runner, programs, record):
-    options = MODES[mode]
-    if options:
-        profile = record(*OTHERS[way], options=options, status=None)
-    else:
-        result = runner.run(programs / "noperf", "-p", "1", runner.cprof, "record", "-o", "cprof.data", *OTHERS[way])
+    if MODES[mode]:
+        result = runner.run(programs / "noperf", *MODES[mode], runner.cprof, "record", "-o", "cprof.data", *OTHERS[way])
         profile = Profile(runner, runner.folder / "cprof.data", result)
-    [row] = untracked(profile)
-    assert "static executable" in row["heap"]["reason"]
-    assert row["command"][0].endswith("apart")
-    assert row["exit_status"] == 7
-    assert [q["count"] for q in profile.report()["quality"] if q["kind"] == "untracked"] == [1]
+    else:
+        profile = record(*OTHERS[way], options=["--cpu=off"], status=None)
+    [row] = [row for row in untracked(profile) if "static executable" in row["heap"]["reason"]]
+    assert mode == "by ptrace" or (row["command"][0].endswith("apart") and row["exit_status"] == 7)
+    assert [q["count"] for q in profile.report()["quality"] if q["kind"] == "untracked" and "static" in q["detail"]] == [1]
 
 
 def test_it_replaces_what_executed_it(apart, record):
@@ -157,3 +154,18 @@ def test_what_is_not_accounted_at_first_has_figures_of_all_in_the_end(record, ru
     runner.run("gcc", "-static", "-o", "first", "first.c")
     profile = record("./first", options=["--cpu=off"])
     assert profile.sql("SELECT count(*) FROM heap WHERE process IS NULL OR process = -1") == [(1,)]
+
+
+def test_a_file_of_that_name_elsewhere_is_not_it(apart, runner, record):
+    """Its path is from where it was executed."""
+    (runner.folder / "below").mkdir()
+    (runner.folder / "apart").rename(runner.folder / "below/apart")
+    (runner.folder / "apart").symlink_to("/bin/true")
+    profile = record("/usr/bin/python3", "-c", "import subprocess; subprocess.run(['./apart', '7'], cwd='below')",
+                     options=["--cpu=off"])
+    [row] = untracked(profile)
+    assert row["exit_status"] == 7 and row["command"] == ["./apart"]
+    [(executable,)] = profile.sql("SELECT executable FROM process WHERE NOT tracked")
+    assert executable is None or executable.endswith("/below/apart")
+    [row] = untracked(record("sh", "-c", "cd below; ./apart 8; exit 0", options=["--cpu=off"]))
+    assert "static executable" in row["heap"]["reason"] or "not loaded" in row["heap"]["reason"]

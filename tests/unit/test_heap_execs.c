@@ -169,6 +169,17 @@ Test(heap_execs, that_were_written_over_are_counted)
 	expect_none();
 }
 
+Test(heap_execs, whose_failure_may_have_been_missed_are_no_execs)
+{
+	say(CHILD, "a");
+	execs_read(&execs, &segment, &ticks);
+	for (int32_t i = 0; i < WIRE_EXECS + 1; i++)
+		say(OTHER, i % 2 ? NULL : "b");
+	execs_read(&execs, &segment, &ticks);
+	cr_expect(not(execs_has(&execs, CHILD)));
+	cr_expect(eq(u64, execs.missed, 2));
+}
+
 Test(heap_execs, that_cannot_be_are_counted_and_nothing_else)
 {
 	struct wire_exec *exec = begin(CHILD, "a");

@@ -51,6 +51,24 @@ static void add(struct execs *execs, const struct segment *segment, const struct
 						      .path = size ? xstrdup(exec->path) : NULL });
 }
 
+/* What it said of their failure may be among what was missed. */
+static void doubt(struct execs *execs, int32_t by_pid)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < execs->waiting.nr; i++) {
+		struct heap_exec *exec = &execs->waiting.at[i];
+
+		if (exec->by_pid != by_pid) {
+			execs->waiting.at[kept++] = *exec;
+			continue;
+		}
+		free(exec->path);
+		execs->missed++;
+	}
+	execs->waiting.nr = kept;
+}
+
 /* What is left of a dead program is read to its end: it was killed in the middle of one. */
 void execs_read(struct execs *execs, struct segment *segment, const struct ticks *ticks)
 {
@@ -60,6 +78,8 @@ void execs_read(struct execs *execs, struct segment *segment, const struct ticks
 	do {
 		skipped = segment_skip_execs(segment);
 		execs->missed += skipped;
+		if (skipped)
+			doubt(execs, segment->pid);
 		while (segment_exec(segment, &exec)) {
 			if (exec.failed)
 				forget(execs, exec.pid);

@@ -92,6 +92,21 @@ static void know_module(struct frames *frames, struct frames_module *to,
 	free(build_id);
 }
 
+/* What is there now may be another library than the one that the program told of.  Where its path leads
+ * elsewhere from here, as from another root, the name decides. */
+static bool is_said(const struct segment *segment, const struct wire_module *wire,
+		    const struct proc_mapping *line)
+{
+	char *said = segment_text(segment, wire->path_at, wire->path_bytes);
+	char *real = said && said[0] == '/' ? realpath(said, NULL) : NULL;
+	bool is = !real || !strcmp(real, line->path) ||
+		  !strcmp(path_name(said), path_name(line->path));
+
+	free(real);
+	free(said);
+	return is;
+}
+
 static void know_by_line(struct frames *frames, struct frames_image *image,
 			 const struct segment *segment, const struct proc_mapping *line)
 {
@@ -101,7 +116,7 @@ static void know_by_line(struct frames *frames, struct frames_image *image,
 		struct frames_module *to = &image->modules.at[id];
 
 		if (to->known || !segment_module(segment, id, &wire) || wire.start < line->start ||
-		    wire.start >= line->end || !line->path[0])
+		    wire.start >= line->end || !line->path[0] || !is_said(segment, &wire, line))
 			continue;
 		know_module(frames, to, segment, &wire,
 			    (struct module_request){ .path = line->path,

@@ -156,7 +156,7 @@ int rings_open(struct rings *rings, const struct events *events, struct error *e
 		error_hint(err, "other recordings of this user hold the memory that perf may lock: "
 				"end them, or as root raise kernel.perf_event_mlock_kb, or raise "
 				"`ulimit -l`");
-	return ret == -EPERM || ret == -ENOMEM ? error_recode(err, ERR_REFUSED) : ret;
+	return error_recode(err, ERR_REFUSED);
 }
 
 void rings_close(struct rings *rings)
