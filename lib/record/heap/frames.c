@@ -92,6 +92,20 @@ static void know_module(struct frames *frames, struct frames_module *to,
 	free(build_id);
 }
 
+/* Its length without what the kernel writes behind the name of a file that is gone. */
+static size_t length_of_name(const char *name)
+{
+	static const char gone[] = " (deleted)";
+	size_t length = strlen(name), end = sizeof(gone) - 1;
+
+	return length > end && !strcmp(name + length - end, gone) ? length - end : length;
+}
+
+static bool is_named(const char *name, const char *line)
+{
+	return strlen(name) == length_of_name(line) && !strncmp(name, line, strlen(name));
+}
+
 /* What is there now may be another library than the one that the program told of.  Where its path leads
  * elsewhere from here, as from another root, the name decides. */
 static bool is_said(const struct segment *segment, const struct wire_module *wire,
@@ -99,8 +113,8 @@ static bool is_said(const struct segment *segment, const struct wire_module *wir
 {
 	char *said = segment_text(segment, wire->path_at, wire->path_bytes);
 	char *real = said && said[0] == '/' ? realpath(said, NULL) : NULL;
-	bool is = !real || !strcmp(real, line->path) ||
-		  !strcmp(path_name(said), path_name(line->path));
+	bool is = !real || is_named(real, line->path) ||
+		  is_named(path_name(said), path_name(line->path));
 
 	free(real);
 	free(said);
