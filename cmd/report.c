@@ -385,26 +385,9 @@ static bool is_same_file(const char *one, const char *other)
 	return !stat(one, &a) && !stat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* All of it, as it goes to file. */
-static int print_to_memory(const struct report *report, struct arguments *arguments, FILE *file,
-			   char **text, size_t *length, struct error *err)
+static void begin(void *context)
 {
-	FILE *memory = open_memstream(text, length), *out;
-	bool failed;
-	int ret;
-
-	if (!memory)
-		return error_errno(err, errno, "make a report");
-	arguments->report.columns = terminal_width(file);
-	arguments->report.color = terminal_wants_color(file, arguments->common.color);
-	out = is_text(arguments) ? terminal_text(memory) : memory;
-	ret = report_print(report, &arguments->report, out, err);
-	filter_close(out, memory);
-	failed = ferror(memory);
-	failed |= fclose(memory) != 0;
-	if (failed && ret >= 0)
-		ret = error_errno(err, ENOMEM, "make a report");
-	return ret;
+	output_begin(context);
 }
 
 /* What is in the file goes for a report only, not for one that cannot be made. */
@@ -412,8 +395,7 @@ static int print_to_file(const struct report *report, struct arguments *argument
 			 struct error *err)
 {
 	struct output output;
-	char *text = NULL;
-	size_t length = 0;
+	FILE *out;
 	int ret, closed;
 
 	if (is_same_file(arguments->output, arguments->file))
@@ -421,12 +403,13 @@ static int print_to_file(const struct report *report, struct arguments *argument
 				 arguments->output);
 	if (output_open(&output, arguments->output, err) < 0)
 		return err->code;
-	ret = print_to_memory(report, arguments, output.file, &text, &length, err);
-	if (ret >= 0) {
-		output_begin(&output);
-		fwrite(text, 1, length, output.file);
-	}
-	free(text);
+	arguments->report.columns = terminal_width(output.file);
+	arguments->report.color = terminal_wants_color(output.file, arguments->common.color);
+	arguments->report.on_begin = begin;
+	arguments->report.context = &output;
+	out = is_text(arguments) ? terminal_text(output.file) : output.file;
+	ret = report_print(report, &arguments->report, out, err);
+	filter_close(out, output.file);
 	closed = output_close(&output, ret < 0 ? NULL : err);
 	return ret < 0 ? ret : closed;
 }

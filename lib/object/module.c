@@ -14,12 +14,10 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/vec.h"
+#include "object/proc_maps.h"
 #include "object/vdso.h"
 
 enum { RESERVED_FILES = 8 };
-
-/* The kernel appends this to the name of a file that was unlinked. */
-static const char deleted_mark[] = " (deleted)";
 
 /* --- which file it is ---------------------------------------------------------- */
 
@@ -187,7 +185,7 @@ static bool try_exe(struct attempt *attempt)
 	if (nr < (ssize_t)length || memcmp(target, attempt->module->path, length) != 0)
 		return false;
 	target[nr] = '\0';
-	return (!target[length] || !strcmp(target + length, deleted_mark)) &&
+	return (!target[length] || !strcmp(target + length, PROC_MAPS_DELETED)) &&
 	       try_path(attempt, link, false);
 }
 
@@ -248,11 +246,10 @@ static void explain(const struct attempt *attempt)
 /* Of a file that was unlinked before it was mapped. */
 static void strip_deleted(char *path)
 {
-	size_t length = strlen(path), mark_length = strlen(deleted_mark);
+	size_t length = proc_maps_path_length(path);
 
-	if (length > mark_length && !strcmp(path + length - mark_length, deleted_mark) &&
-	    access(path, F_OK))
-		path[length - mark_length] = '\0';
+	if (path[length] && access(path, F_OK))
+		path[length] = '\0';
 }
 
 static void open_file(struct module *module, const struct module_request *request)

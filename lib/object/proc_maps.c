@@ -67,3 +67,11 @@ void proc_maps_close(struct proc_maps *maps)
 		fclose(maps->file);
 	*maps = (struct proc_maps){ 0 };
 }
+
+size_t proc_maps_path_length(const char *path)
+{
+	size_t length = strlen(path), mark = strlen(PROC_MAPS_DELETED);
+
+	return length > mark && !strcmp(path + length - mark, PROC_MAPS_DELETED) ? length - mark
+										 : length;
+}

@@ -15,6 +15,7 @@
 #define OBJECT_PROC_MAPS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
@@ -38,5 +39,11 @@ int proc_maps_open(struct proc_maps *maps, pid_t pid);
 bool proc_maps_next(struct proc_maps *maps, struct proc_mapping *mapping);
 /* Also of one that could not be opened. */
 void proc_maps_close(struct proc_maps *maps);
+
+/* What the kernel writes behind the path of a file that was unlinked, here and in other links of /proc. */
+#define PROC_MAPS_DELETED " (deleted)"
+
+/* The length of a path without that.  (A file may also be called so.) */
+size_t proc_maps_path_length(const char *path);
 
 #endif

@@ -131,6 +131,18 @@ static uint32_t match_hello(struct images *images, const struct process_hello *h
 	return image->row.id;
 }
 
+uint32_t hellos_match(struct images *images, const struct process_hello *hello, bool at_last)
+{
+	uint32_t id = PROFILE_NONE;
+
+	pthread_mutex_lock(&images->lock);
+	if (!images_have_records_of(images, hello->pid) || at_last ||
+	    images->passed_ns >= hello->time_ns)
+		id = match_hello(images, hello, at_last);
+	pthread_mutex_unlock(&images->lock);
+	return id;
+}
+
 /* --- what may never say one -------------------------------------------------------------------*/
 
 /* The child as the CPU side met it before its exec. */
@@ -180,18 +192,4 @@ struct process_image *hellos_executed(struct images *images, const struct proces
 		image->row.executed = image->is_told = true;
 	pthread_mutex_unlock(&images->lock);
 	return image;
-}
-
-/* --- hellos -----------------------------------------------------------------------------------*/
-
-uint32_t hellos_match(struct images *images, const struct process_hello *hello, bool at_last)
-{
-	uint32_t id = PROFILE_NONE;
-
-	pthread_mutex_lock(&images->lock);
-	if (!images_have_records_of(images, hello->pid) || at_last ||
-	    images->passed_ns >= hello->time_ns)
-		id = match_hello(images, hello, at_last);
-	pthread_mutex_unlock(&images->lock);
-	return id;
 }

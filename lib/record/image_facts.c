@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/proc_file.h"
 #include "record/obstacle.h"
+#include "record/target/launch.h"
 
 enum {
 	ARGUMENTS_MAX = 128 * 1024, /* bytes; more is cut */
@@ -92,6 +94,43 @@ void image_facts_read(struct image_facts *facts, int32_t pid, const char *shim)
 	image_facts_read_arguments(facts, pid);
 	if (obstacle)
 		facts->untracked_reason = xstrdup(obstacle);
+}
+
+static bool is_child(int32_t pid, int32_t parent)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	return proc_field(path, "PPid:") == (uint64_t)parent;
+}
+
+/* From the folder of who executed it, if that has one of that name. */
+static char *find_file(const struct image_told *told)
+{
+	bool is_relative = *told->path != '/' && strchr(told->path, '/');
+	char *there =
+		is_relative ? xasprintf("/proc/%d/cwd/%s", (int)told->by_pid, told->path) : NULL;
+	char *found = there ? launch_find_elf(there) : NULL, *real = NULL;
+
+	found = found ?: launch_find_elf(told->path);
+	if (found && obstacle_find_in(found))
+		real = realpath(found, NULL);
+	free(found);
+	free(there);
+	return real;
+}
+
+void image_facts_find(struct image_facts *facts, const struct image_told *told, const char *shim)
+{
+	*facts = (struct image_facts){ 0 };
+	if (told->pid == told->by_pid || is_child(told->pid, told->by_pid))
+		image_facts_read(facts, told->pid, shim);
+	if (!told->path)
+		return;
+	if (!facts->executable)
+		facts->executable = find_file(told);
+	if (!facts->arguments)
+		split_arguments(facts, told->path, strlen(told->path) + 1);
 }
 
 void image_facts_drop_padding(struct image_facts *facts)

@@ -26,6 +26,18 @@ struct image_facts {
 /* shim: the path of libcprof-heap.so; NULL: nothing preloads it. */
 void image_facts_read(struct image_facts *facts, int32_t pid, const char *shim);
 
+/* What a process said that it, or its child, executes. */
+struct image_told {
+	int32_t pid, by_pid; /* the same: in its own place */
+	const char *path;    /* as it was given; NULL: not known */
+};
+
+/*
+ * Of what may be over: from what was said of it, then.  The program may say any pid and path: facts are
+ * read of its own child only, and a file is named only if it explains why nothing was heard from it.
+ */
+void image_facts_find(struct image_facts *facts, const struct image_told *told, const char *shim);
+
 /* Only the arguments, which show a little later than the rest.  False: the process is gone. */
 bool image_facts_read_arguments(struct image_facts *facts, int32_t pid);
 

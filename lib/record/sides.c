@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/sides.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -234,68 +233,18 @@ static void process_ended_as(void *context, int32_t pid, uint64_t time_ns, int w
 	endings_tell(((const struct sides *)context)->images, pid, time_ns, wait_status);
 }
 
-/* The file that is meant by it, as far as that can be told from here and afterwards: it has to be one that
- * explains why nothing was heard. */
-static char *file_of(const struct heap_exec *exec)
-{
-	char *from_there = *exec->path == '/' || !strchr(exec->path, '/')
-				   ? NULL
-				   : xasprintf("/proc/%d/cwd/%s", (int)exec->by_pid, exec->path);
-	char *found = from_there ? launch_find_elf(from_there) : NULL, *real = NULL;
-
-	found = found ?: launch_find_elf(exec->path);
-	if (found && obstacle_find_in(found))
-		real = realpath(found, NULL);
-	free(found);
-	free(from_there);
-	return real;
-}
-
-/* Of one that is over only what was said of it is known. */
-static void use_path(struct image_facts *facts, const struct heap_exec *exec)
-{
-	if (!exec->path)
-		return;
-	if (!facts->executable)
-		facts->executable = file_of(exec);
-	if (!facts->arguments) {
-		facts->arguments = xcalloc(2, sizeof(*facts->arguments));
-		facts->arguments[0] = xstrdup(exec->path);
-		facts->nr_arguments = 1;
-	}
-}
-
-/* The program may say any pid: nobody else's command line is its business. */
-static bool is_by(const struct heap_exec *exec)
-{
-	char path[32], line[512], *name_end;
-	int parent = 0;
-	FILE *stat;
-
-	if (exec->pid == exec->by_pid)
-		return true;
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)exec->pid);
-	stat = fopen(path, "re");
-	if (!stat)
-		return false;
-	name_end = fgets(line, sizeof(line), stat) ? strrchr(line, ')') : NULL;
-	fclose(stat);
-	return name_end && sscanf(name_end, ") %*c %d", &parent) == 1 && parent == exec->by_pid;
-}
-
 /* The CPU side may find out by itself: perf's records do, a look at /proc now and then may. */
 static void process_executed(void *context, const struct heap_exec *exec)
 {
 	const struct sides *sides = context;
 	const struct process_exec process = { exec->pid, exec->by_pid, exec->time_ns };
 	struct process_image *image = hellos_executed(sides->images, &process);
-	struct image_facts facts = { 0 };
+	struct image_facts facts;
 
 	if (!image)
 		return;
-	if (is_by(exec))
-		image_facts_read(&facts, exec->pid, sides->config->shim);
-	use_path(&facts, exec);
+	image_facts_find(&facts, &(struct image_told){ exec->pid, exec->by_pid, exec->path },
+			 sides->config->shim);
 	images_learn(sides->images, image, &facts);
 	image_facts_release(&facts);
 }

@@ -257,6 +257,8 @@ int report_print(const struct report *report, const struct report_options *optio
 		ret = analyze(&job, report->profile, options, err);
 	prepare_style(&job, options);
 	if (ret >= 0) {
+		if (options->on_begin)
+			options->on_begin(options->context);
 		renderers[options->format]->render(job.view, &job.analysis, &job.style, out);
 		tell_absent(&job, options);
 	}

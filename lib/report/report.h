@@ -47,6 +47,9 @@ struct report_options {
 	double min_share;	       /* rows below this share (0..1) are left out */
 	size_t limit; /* REPORT_ALL: every row; 0: text a screenful, JSON every row */
 
+	/* Called before the first byte is printed: nothing fails from here on.  NULL: nobody is. */
+	void (*on_begin)(void *context);
+	void *context;
 	/* CSV only: of a table that is not known.  NULL: nobody is told. */
 	void (*on_absent)(const char *view, const char *reason);
 

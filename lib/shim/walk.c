@@ -261,8 +261,7 @@ step(struct walk *walk, struct walk_found *found, struct unwind_frame *at)
 	unwind_rule rule = exit->way.rule;
 
 	if (is_known(exit, at) && !flags_of(at)) {
-		if (unwind_rule_kind(rule) == UNWIND_RULE_FP ||
-		    unwind_rule_kind(rule) == UNWIND_RULE_ROOT) {
+		if (unwind_rule_kind(rule) == UNWIND_RULE_ROOT) {
 			store(walk, found, at, rule, 0);
 			return unwind_step(at, rule, stack_read, &walk->stack);
 		}

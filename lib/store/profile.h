@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define PROFILE_NONE UINT32_MAX
 #define PROFILE_NO_TIME INT64_MIN
@@ -76,6 +77,12 @@ struct profile_event {
 	uint64_t period;       /* 0: by frequency */
 	int precise;	       /* precise_ip in force */
 };
+
+/* Of a clock. */
+static inline bool profile_unit_is_time(const char *unit)
+{
+	return unit && !strcmp(unit, "ns");
+}
 
 /* One executed image: a fork starts one, each exec the next of the same pid. */
 struct profile_process {

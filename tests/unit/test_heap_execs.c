@@ -55,30 +55,53 @@ static void say(int32_t pid, const char *path)
 	end(begin(pid, path));
 }
 
-static int32_t staying;
+static int32_t in_doubt;
 
-static bool stays(void *context, const struct heap_exec *exec)
+static bool may_fail(void *context, const struct heap_exec *exec)
 {
 	(void)context;
-	return exec->pid == staying;
+	return exec->pid == in_doubt;
+}
+
+static struct {
+	struct heap_exec at[2 * WIRE_EXECS];
+	size_t nr, next;
+} settled;
+
+static void keep(void *context, const struct heap_exec *exec)
+{
+	struct heap_exec *to = &settled.at[settled.nr++];
+
+	(void)context;
+	*to = *exec;
+	to->path = strdup(exec->path ? exec->path : "not known");
+}
+
+static void settle_at(uint64_t now_ns)
+{
+	execs_settle(&execs, now_ns, &(struct execs_fate){ NULL, may_fail, keep });
 }
 
 static void expect(int32_t pid, const char *path)
 {
-	struct heap_exec exec;
+	struct heap_exec *exec = &settled.at[settled.next++];
 
-	cr_assert(execs_take(&execs, UINT64_MAX, stays, NULL, &exec));
-	cr_expect(eq(i32, exec.pid, pid));
-	cr_expect(eq(i32, exec.by_pid, IMAGE));
-	cr_expect(eq(str, exec.path ? exec.path : "not known", (char *)path));
-	free(exec.path);
+	cr_assert(le(sz, settled.next, settled.nr));
+	cr_expect(eq(i32, exec->pid, pid));
+	cr_expect(eq(i32, exec->by_pid, IMAGE));
+	cr_expect(eq(str, exec->path, (char *)path));
+	free(exec->path);
 }
 
 static void expect_none(void)
 {
-	struct heap_exec exec;
+	cr_expect(eq(sz, settled.next, settled.nr));
+}
 
-	cr_expect(not(execs_take(&execs, UINT64_MAX, stays, NULL, &exec)));
+static void read_and_settle(void)
+{
+	execs_read(&execs, &segment, &ticks);
+	settle_at(UINT64_MAX);
 }
 
 Test(heap_execs, come_out_as_they_were_told)
@@ -88,6 +111,7 @@ Test(heap_execs, come_out_as_they_were_told)
 	say(OTHER, "");
 	execs_read(&execs, &segment, &ticks);
 	cr_expect(execs_has(&execs, OTHER));
+	settle_at(UINT64_MAX);
 	expect(CHILD, "./a");
 	expect(IMAGE, "b");
 	expect(OTHER, "not known");
@@ -97,23 +121,23 @@ Test(heap_execs, come_out_as_they_were_told)
 
 Test(heap_execs, wait_a_while_for_their_failure)
 {
-	struct heap_exec exec;
 	uint64_t now_ns = clock_now_ns();
 
 	say(CHILD, "a");
 	execs_read(&execs, &segment, &ticks);
-	cr_expect(not(execs_take(&execs, now_ns, stays, NULL, &exec)));
-	cr_assert(execs_take(&execs, now_ns + UINT64_C(1000000000), stays, NULL, &exec));
-	cr_expect(lt(u64, exec.time_ns - now_ns, UINT64_C(500000000)));
-	free(exec.path);
+	settle_at(now_ns);
+	expect_none();
+	settle_at(now_ns + UINT64_C(1000000000));
+	cr_expect(lt(u64, settled.at[0].time_ns - now_ns, UINT64_C(500000000)));
+	expect(CHILD, "a");
 }
 
 Test(heap_execs, that_may_fail_yet_let_others_pass)
 {
-	staying = CHILD;
+	in_doubt = CHILD;
 	say(CHILD, "a");
 	say(OTHER, "b");
-	execs_read(&execs, &segment, &ticks);
+	read_and_settle();
 	expect(OTHER, "b");
 	expect_none();
 	say(CHILD, NULL);
@@ -125,10 +149,10 @@ Test(heap_execs, of_the_dead_are_read_past_the_one_that_was_not_finished)
 {
 	begin(CHILD, "a");
 	say(OTHER, "b");
-	execs_read(&execs, &segment, &ticks);
+	read_and_settle();
 	expect_none();
 	segment.dead = true;
-	execs_read(&execs, &segment, &ticks);
+	read_and_settle();
 	expect(OTHER, "b");
 	cr_expect(eq(u64, execs.missed, 1));
 }
@@ -142,7 +166,7 @@ Test(heap_execs, that_failed_are_forgotten)
 	execs_read(&execs, &segment, &ticks);
 	say(OTHER, NULL);
 	say(OTHER, NULL);
-	execs_read(&execs, &segment, &ticks);
+	read_and_settle();
 	expect(CHILD, "a");
 	expect_none();
 }
@@ -154,7 +178,7 @@ Test(heap_execs, that_are_not_whole_yet_are_read_later)
 	execs_read(&execs, &segment, &ticks);
 	cr_expect(not(execs_has(&execs, CHILD)));
 	end(exec);
-	execs_read(&execs, &segment, &ticks);
+	read_and_settle();
 	expect(CHILD, "a");
 }
 
@@ -162,7 +186,7 @@ Test(heap_execs, that_were_written_over_are_counted)
 {
 	for (int32_t i = 0; i < WIRE_EXECS + 10; i++)
 		say(1000 + i, "a");
-	execs_read(&execs, &segment, &ticks);
+	read_and_settle();
 	cr_expect(eq(u64, execs.missed, 10));
 	for (int32_t i = 10; i < WIRE_EXECS + 10; i++)
 		expect(1000 + i, "a");
@@ -190,7 +214,7 @@ Test(heap_execs, that_cannot_be_are_counted_and_nothing_else)
 	say(-5, "a");
 	segment.shared->exec[3].number = 77;
 	segment.shared->execs_used++;
-	execs_read(&execs, &segment, &ticks);
+	read_and_settle();
 	cr_expect(eq(u64, execs.missed, 3));
 	expect_none();
 }

@@ -114,16 +114,23 @@ static void tree_figures(const struct heap_collector *c, struct profile_heap *tr
 	mode_adjust(c->config.mode, tree);
 }
 
+static bool may_fail(void *context, const struct heap_exec *exec)
+{
+	return intake_exec_may_fail(&((const struct heap_collector *)context)->intake, exec);
+}
+
+static void tell_exec(void *context, const struct heap_exec *exec)
+{
+	const struct heap_collector *c = context;
+
+	if (c->config.executed)
+		c->config.executed(c->config.context, exec);
+}
+
 static void tell_execs(struct heap_collector *c, bool at_last)
 {
-	uint64_t now_ns = at_last ? UINT64_MAX : clock_now_ns();
-	struct heap_exec exec;
-
-	while (execs_take(&c->intake.execs, now_ns, intake_exec_may_fail, &c->intake, &exec)) {
-		if (c->config.executed)
-			c->config.executed(c->config.context, &exec);
-		free(exec.path);
-	}
+	execs_settle(&c->intake.execs, at_last ? UINT64_MAX : clock_now_ns(),
+		     &(struct execs_fate){ c, may_fail, tell_exec });
 }
 
 /* But for what somebody just said to execute. */

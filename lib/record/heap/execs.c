@@ -17,13 +17,6 @@ void execs_release(struct execs *execs)
 	vec_free(&execs->waiting);
 }
 
-static void remove_at(struct execs *execs, size_t i)
-{
-	execs->waiting.nr--;
-	memmove(&execs->waiting.at[i], &execs->waiting.at[i + 1],
-		(execs->waiting.nr - i) * sizeof(execs->waiting.at[0]));
-}
-
 /* The last one that this process said. */
 static void forget(struct execs *execs, int32_t pid)
 {
@@ -31,7 +24,9 @@ static void forget(struct execs *execs, int32_t pid)
 		if (execs->waiting.at[i].pid != pid)
 			continue;
 		free(execs->waiting.at[i].path);
-		remove_at(execs, i);
+		execs->waiting.nr--;
+		memmove(&execs->waiting.at[i], &execs->waiting.at[i + 1],
+			(execs->waiting.nr - i) * sizeof(execs->waiting.at[0]));
 		return;
 	}
 }
@@ -94,17 +89,21 @@ static bool is_young(const struct heap_exec *exec, uint64_t now_ns)
 	return now_ns != UINT64_MAX && exec->time_ns + WAIT_NS > now_ns;
 }
 
-bool execs_take(struct execs *execs, uint64_t now_ns, execs_stays *stays, void *context,
-		struct heap_exec *exec)
+void execs_settle(struct execs *execs, uint64_t now_ns, const struct execs_fate *fate)
 {
+	size_t kept = 0;
+
 	for (size_t i = 0; i < execs->waiting.nr; i++) {
-		*exec = execs->waiting.at[i];
-		if (is_young(exec, now_ns) || stays(context, exec))
+		struct heap_exec *exec = &execs->waiting.at[i];
+
+		if (is_young(exec, now_ns) || fate->may_fail(fate->context, exec)) {
+			execs->waiting.at[kept++] = *exec;
 			continue;
-		remove_at(execs, i);
-		return true;
+		}
+		fate->executed(fate->context, exec);
+		free(exec->path);
 	}
-	return false;
+	execs->waiting.nr = kept;
 }
 
 bool execs_has(const struct execs *execs, int32_t pid)

@@ -3,9 +3,7 @@
  * execs - what images said that they execute, until it is known whether they did.
  *
  *	execs_read(&execs, segment, &ticks);		// what is new
- *	while (execs_take(&execs, now_ns, stays, context, &exec))
- *		use(exec.path);
- *		free(exec.path);
+ *	execs_settle(&execs, now_ns, &fate);		// those that are no longer in doubt
  *
  * What is executed may say hello by itself, or never: it may be a static program.
  */
@@ -29,14 +27,16 @@ void execs_release(struct execs *execs);
 
 void execs_read(struct execs *execs, struct segment *segment, const struct ticks *ticks);
 
-/* It may fail yet. */
-typedef bool execs_stays(void *context, const struct heap_exec *exec);
+struct execs_fate {
+	void *context;
+	bool (*may_fail)(void *context, const struct heap_exec *exec); /* yet */
+	void (*executed)(void *context, const struct heap_exec *exec);
+};
 
-/* Moves the first one out that was told some time before now, or ever (UINT64_MAX), and does not stay. */
-bool execs_take(struct execs *execs, uint64_t now_ns, execs_stays *stays, void *context,
-		struct heap_exec *exec);
+/* Of those that were told some time before now, or ever (UINT64_MAX): the others wait on. */
+void execs_settle(struct execs *execs, uint64_t now_ns, const struct execs_fate *fate);
 
-/* Whether one of this process is not taken yet. */
+/* Whether one of this process waits. */
 bool execs_has(const struct execs *execs, int32_t pid);
 
 #endif

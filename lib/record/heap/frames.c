@@ -92,18 +92,9 @@ static void know_module(struct frames *frames, struct frames_module *to,
 	free(build_id);
 }
 
-/* Its length without what the kernel writes behind the name of a file that is gone. */
-static size_t length_of_name(const char *name)
-{
-	static const char gone[] = " (deleted)";
-	size_t length = strlen(name), end = sizeof(gone) - 1;
-
-	return length > end && !strcmp(name + length - end, gone) ? length - end : length;
-}
-
 static bool is_named(const char *name, const char *line)
 {
-	return strlen(name) == length_of_name(line) && !strncmp(name, line, strlen(name));
+	return strlen(name) == proc_maps_path_length(line) && !strncmp(name, line, strlen(name));
 }
 
 /* What is there now may be another library than the one that the program told of.  Where its path leads

@@ -103,7 +103,7 @@ bool intake_resolve(struct intake *intake);
  * gives free what was claimed by who is dead. */
 void intake_tidy(struct intake *intake);
 
-/* An execs_stays, of an intake: the process still has what it had before, or its parent's. */
-bool intake_exec_may_fail(void *context, const struct heap_exec *exec);
+/* The process still has what it had before, or its parent's. */
+bool intake_exec_may_fail(const struct intake *intake, const struct heap_exec *exec);
 
 #endif

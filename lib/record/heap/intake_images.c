@@ -36,12 +36,11 @@ static void find_rings(struct intake *intake, struct segment *segment)
 /* No more events come from it. */
 static void mark_dead(struct intake *intake, struct segment *segment, uint64_t end)
 {
+	segment->dead = true;
 	find_rings(intake, segment);
 
 	uint64_t last = last_published(segment);
 
-	segment->dead = true;
-	execs_read(&intake->execs, segment, &intake->ticks);
 	segment->end = end > last ? end : last + 1;
 	if (segment->end < segment->start_sequence)
 		segment->end = segment->start_sequence;
@@ -250,9 +249,9 @@ static bool has_said_hello(const struct intake *intake, const struct heap_exec *
 	return false;
 }
 
-bool intake_exec_may_fail(void *context, const struct heap_exec *exec)
+bool intake_exec_may_fail(const struct intake *intake, const struct heap_exec *exec)
 {
-	return !has_said_hello(context, exec) && maps_us(exec->pid, false);
+	return !has_said_hello(intake, exec) && maps_us(exec->pid, false);
 }
 
 void intake_tidy(struct intake *intake)

@@ -218,12 +218,12 @@ static void find_seconds(struct work *w)
 
 	w->cpu->seconds = FIGURE_ABSENT("no clock was counted");
 	w->cpu->sampled_seconds = FIGURE_ABSENT("the event that was sampled is no clock");
-	if (w->cpu->unit && !strcmp(w->cpu->unit, "ns"))
+	if (profile_unit_is_time(w->cpu->unit))
 		w->cpu->seconds = w->cpu->sampled_seconds = FIGURE(w->all[LEADING].weight / 1e9);
 	for (size_t i = 0; w->selection->everything && i < ARRAY_SIZE(clocks); i++) {
 		const struct cpu_counter *clock = cpu_counter(w->cpu, clocks[i]);
 
-		if (clock && !clock->value.absent && clock->unit && !strcmp(clock->unit, "ns")) {
+		if (clock && !clock->value.absent && profile_unit_is_time(clock->unit)) {
 			take_clock(w, clock);
 			break;
 		}
@@ -462,7 +462,7 @@ static void describe(struct cpu *cpu, const struct profile *profile)
 	cpu->event = leader->name;
 	cpu->unit = leader->unit;
 	cpu->is_time = !leader->name || is_event(leader->name, counter_names[CYCLES]) ||
-		       (leader->unit && !strcmp(leader->unit, "ns"));
+		       profile_unit_is_time(leader->unit);
 	cpu->substituted_for = leader->substituted_for;
 	cpu->reason = cpu->reason ?: leader->reason;
 	if (leader->frequency_hz)

@@ -2,7 +2,6 @@
 #include "report/analyze/history.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/vec.h"
@@ -246,8 +245,7 @@ static void add_samples(struct work *w)
 static void find_reasons(struct work *w, size_t nr_heaps)
 {
 	const struct profile *profile = w->profile;
-	bool clock = profile->nr_events && profile->events[0].unit &&
-		     !strcmp(profile->events[0].unit, "ns");
+	bool clock = profile->nr_events && profile_unit_is_time(profile->events[0].unit);
 
 	w->history->no_heap = w->scope->no_heap ?: nr_heaps > 1 ? NO_COMMON_PEAK : NULL;
 	w->history->no_cpu = w->scope->no_cpu ?: clock ? NULL : NO_CLOCK;
@@ -274,7 +272,7 @@ static void fill_cpu(const struct work *w, struct time_slice *slice, const struc
 	const struct profile *profile = w->profile;
 	bool sampled =
 		profile->run.cpu_on && profile->nr_events && w->scope->samples && !w->scope->no_cpu;
-	bool clock = sampled && profile->events[0].unit && !strcmp(profile->events[0].unit, "ns");
+	bool clock = sampled && profile_unit_is_time(profile->events[0].unit);
 
 	slice->samples = sampled ? FIGURE((double)cell->samples) : FIGURE_ABSENT("not sampled");
 	slice->cpu_s = clock ? FIGURE(cell->weight / 1e9) : FIGURE_ABSENT(NO_CLOCK);

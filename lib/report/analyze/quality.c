@@ -216,7 +216,7 @@ static void add_substituted(struct analysis *a, const struct profile *profile)
 
 static struct units_text period_text(const struct profile_event *event, double period)
 {
-	if (event->unit && !strcmp(event->unit, "ns"))
+	if (profile_unit_is_time(event->unit))
 		return units_time((int64_t)period);
 	return units_short(period);
 }

@@ -56,7 +56,7 @@ static bool is_told(const struct profile *profile)
 
 static bool is_clock(const struct profile_event *event)
 {
-	return event->unit && !strcmp(event->unit, "ns");
+	return profile_unit_is_time(event->unit);
 }
 
 /* Up to a first sample; 0: not known. */
