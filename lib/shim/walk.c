@@ -25,6 +25,10 @@ static unwind_rule rule_from_cfi(const struct walk *walk, const struct unwind_fr
 	modules_row(walk->modules, unwind_lookup_pc(frame), &row);
 	if (unwind_rule_kind(row.rule) == UNWIND_RULE_NONE && is_sigreturn(walk, frame))
 		return unwind_rule_make(UNWIND_RULE_SIGNAL, ARCH_SIGNAL_SP_WORDS, UNWIND_FP_SAME);
+	if (unwind_rule_kind(row.rule) == UNWIND_RULE_NONE && !frame->exact) {
+		modules_row(walk->modules, frame->pc, &row);
+		row.rule = unwind_rule_in_gap(row.rule);
+	}
 	return unwind_rule_or_chain(row.rule);
 }
 

@@ -40,6 +40,7 @@ enum unwind_rule_kind {
 	UNWIND_RULE_ROOT,	 /* the outermost frame */
 	UNWIND_RULE_UNSUPPORTED, /* operand: enum unwind_unsupported */
 	UNWIND_RULE_DAMAGED,	 /* CFI that contradicts itself or breaks off */
+	UNWIND_RULE_NOT_CALLED,	 /* see unwind_rule_in_gap() */
 	UNWIND_NR_RULE_KINDS
 };
 
@@ -226,6 +227,18 @@ static inline unwind_rule unwind_rule_or_chain(unwind_rule rule)
 	return unwind_rule_kind(rule) == UNWIND_RULE_NONE
 		       ? unwind_rule_make(UNWIND_RULE_CHAIN, 0, UNWIND_FP_SAME)
 		       : rule;
+}
+
+/*
+ * Where no CFI covers the call that a return address is behind, by the rule for that address itself.  A
+ * function that begins there was not called: the address was put there by hand, as that of what runs
+ * after the function of a coroutine, and the frame pointer is anybody's.
+ */
+static inline unwind_rule unwind_rule_in_gap(unwind_rule at_return)
+{
+	return unwind_rule_kind(at_return) == UNWIND_RULE_NONE
+		       ? at_return
+		       : unwind_rule_make(UNWIND_RULE_NOT_CALLED, 0, UNWIND_FP_SAME);
 }
 
 /* Addresses start <= pc < end that share a rule. */

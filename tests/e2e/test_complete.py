@@ -195,8 +195,12 @@ def expect_paths(profile, allowed, cut, busy):
     assert right > 0.5 * total
 
 
-def test_a_coroutine_has_no_callers_of_another_stack(record, programs):
-    profile = record(programs / "stacks_apart", "coroutine", "400", options=CPU_ONLY)
+@pytest.mark.parametrize("flags", [["-O2", "-fomit-frame-pointer"], ["-O2", "-fno-omit-frame-pointer"], ["-O0"]], ids=" ".join)
+def test_a_coroutine_has_no_callers_of_another_stack(flags, record, runner, need):
+    """Nor by a frame pointer that is of whoever switched to it."""
+    need.tool("gcc")
+    runner.run("gcc", "-g", "-fno-optimize-sibling-calls", *flags, "-o", "apart", f"{REPOSITORY}/tests/programs/stacks_apart.c")
+    profile = record("./apart", "coroutine", "400", options=CPU_ONLY)
     entry = r"entry( step( burn)?| yield)?"
     expect_paths(profile, rf"main( turns( resume)?)?|{entry}|", rf"{entry}|step( burn)?|burn|(turns )?resume|yield|",
                  "entry step burn")

@@ -323,3 +323,34 @@ def test_heap_stacks_are_whole_however_the_program_is_laid_out(record, runner, l
     report = record("./chain", "keep=1000", "pass=2000", options=["--cpu=off"]).report()
     stacks = sorted(site["stack"] for site in report["heap"]["sites"])
     assert stacks == [["main", "keep", "malloc"], ["main", "pass", "malloc"]]
+
+
+@pytest.mark.parametrize("flags", [["-O2", "-fomit-frame-pointer"], ["-O2", "-fno-omit-frame-pointer"], ["-O0"]], ids=" ".join)
+def test_a_coroutine_has_no_callers_of_another_stack(flags, record, runner, need):
+    """Its first return address is the start of a function, to which no call leads."""
+    need.tool("gcc")
+    (runner.folder / "coroutine.c").write_text("""
+        #include <stdlib.h>
+        #include <ucontext.h>
+        static ucontext_t main_context, context;
+        __attribute__((noinline)) static void work(void) { free(malloc(1234)); }
+        static void entry(void) { for (;;) { work(); swapcontext(&context, &main_context); } }
+        __attribute__((noinline)) static void resume(volatile char *use) {
+            volatile char room[200];
+            for (int i = 0; i < 200; i++) room[i] = use[i % 3] + 1;
+            swapcontext(&main_context, &context);
+            use[0] = room[5]; }
+        __attribute__((noinline)) static void make(void) {
+            getcontext(&context);
+            context.uc_stack.ss_sp = malloc(65536);
+            context.uc_stack.ss_size = 65536;
+            makecontext(&context, entry, 0); }
+        int main(void) {
+            volatile char use[3] = { 1, 2, 3 };
+            make();
+            for (int i = 0; i < 10; i++) resume(use);
+            return 0; }""")
+    runner.run("gcc", "-g", "-fno-builtin", *flags, "-o", "coroutine", "coroutine.c")
+    sites = record("./coroutine", options=["--cpu=off"]).report()["heap"]["sites"]
+    [stack] = [site["stack"] for site in sites if site["allocated_bytes"] == 12340]
+    assert stack[-3:] == ["entry", "work", "malloc"] and "main" not in stack

@@ -346,6 +346,17 @@ Test(unwind_chain, is_the_rule_where_there_is_no_cfi)
 		     rule(UNWIND_RULE_SP, 1, 0)));
 }
 
+Test(unwind_chain, is_not_followed_from_a_return_address_that_begins_a_function)
+{
+	struct unwind_frame frame = leaf(BASE, BASE + 8);
+	unwind_rule not_called = unwind_rule_in_gap(rule(UNWIND_RULE_SP, 1, 0));
+
+	cr_expect(eq(u32, unwind_rule_or_chain(unwind_rule_in_gap(0)), chain));
+	cr_expect(eq(u32, unwind_rule_or_chain(not_called), not_called));
+	cr_expect(
+		eq(int, (int)STEP(&frame, not_called, 1, BASE + 32, 0x400200), UNWIND_END_NO_CFI));
+}
+
 Test(unwind_chain, follows_the_frame_pointers)
 {
 	struct unwind_frame frame = leaf(BASE, BASE + 8);

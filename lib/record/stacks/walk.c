@@ -213,6 +213,8 @@ HOT unwind_rule find_rule(struct walk *walk, const struct mapping *mapping,
 			return before;
 		}
 		return rule_without_cfi(walk, mapping->module, frame->address);
+	} else if (unwind_rule_kind(rule) == UNWIND_RULE_NONE) {
+		return unwind_rule_in_gap(rules_at(rules, mapping->module, frame->address + 1));
 	}
 	return rule;
 }
