@@ -354,3 +354,36 @@ def test_a_coroutine_has_no_callers_of_another_stack(flags, record, runner, need
     sites = record("./coroutine", options=["--cpu=off"]).report()["heap"]["sites"]
     [stack] = [site["stack"] for site in sites if site["allocated_bytes"] == 12340]
     assert stack[-3:] == ["entry", "work", "malloc"] and "main" not in stack
+
+
+def test_libraries_that_are_loaded_in_turn_at_one_address_are_told_apart(record, runner, need):
+    """The other one may be there when the recorder looks at what is mapped."""
+    need.tool("gcc")
+    for name in "ab":
+        (runner.folder / f"{name}.c").write_text(f"""
+            #include <stdlib.h>
+            __attribute__((noinline)) static void inner_{name}(void) {{ free(malloc({100 + ord(name)})); }}
+            void plug(void) {{ inner_{name}(); __asm__ volatile(""); }}""")
+        built = runner.run("gcc", "-O1", "-g", "-fno-builtin", "-shared", "-fPIC", "-o", f"{name}.so", f"{name}.c")
+        assert built.returncode == 0, built.stderr
+    (runner.folder / "turns.c").write_text("""
+        #include <dlfcn.h>
+        #include <stdio.h>
+        int main(void) {
+            void *before = 0, *now; int same = 0;
+            for (int i = 0; i < 200; i++, before = now) {
+                void *library = dlopen(i % 2 ? "./a.so" : "./b.so", RTLD_NOW);
+                now = dlsym(library, "plug");
+                same += now == before;
+                ((void (*)(void))now)();
+                dlclose(library);
+            }
+            printf("%d\\n", same);
+            return 0; }""")
+    runner.run("gcc", "-O1", "-g", "-o", "turns", "turns.c")
+    for _ in range(6):
+        profile = record("./turns", options=["--cpu=off"])
+        assert int(profile.stdout) > 150
+        sites = {tuple(site["stack"][-3:]): site["allocations"] for site in profile.report()["heap"]["sites"]
+                 if site["stack"][-2].startswith("inner")}
+        assert sites == {("plug", "inner_a", "malloc"): 100, ("plug", "inner_b", "malloc"): 100}
