@@ -157,6 +157,18 @@ Test(heap_execs, of_the_dead_are_read_past_the_one_that_was_not_finished)
 	cr_expect(eq(u64, execs.missed, 1));
 }
 
+Test(heap_execs, of_the_dead_are_read_even_if_they_were_never_seen_alive)
+{
+	say(CHILD, "a");
+	say(OTHER, "b");
+	segment.dead = true;
+	read_and_settle();
+	expect(CHILD, "a");
+	expect(OTHER, "b");
+	expect_none();
+	cr_expect(eq(u64, execs.missed, 0));
+}
+
 Test(heap_execs, that_failed_are_forgotten)
 {
 	say(CHILD, "a");

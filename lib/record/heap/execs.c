@@ -71,16 +71,16 @@ void execs_read(struct execs *execs, struct segment *segment, const struct ticks
 	uint32_t skipped;
 
 	do {
-		skipped = segment_skip_execs(segment);
-		execs->missed += skipped;
-		if (skipped)
-			doubt(execs, segment->pid);
 		while (segment_exec(segment, &exec)) {
 			if (exec.failed)
 				forget(execs, exec.pid);
 			else
 				add(execs, segment, ticks, &exec);
 		}
+		skipped = segment_skip_execs(segment);
+		execs->missed += skipped;
+		if (skipped)
+			doubt(execs, segment->pid);
 	} while (skipped);
 }
 
