@@ -319,9 +319,10 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    # Started in the background by a shell, we would hand down that these are ignored.
+    # Started in the background by a shell, or by nohup, we would hand down that these are ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     config.addinivalue_line("markers", "slow: left out by scripts/check --quick")
     config.addinivalue_line("markers", "long: only with scripts/check --long")
     config.addinivalue_line("markers", "time_limit(seconds): instead of TIME_LIMIT_S")
