@@ -14,7 +14,23 @@ enum {
 	STEPS_MAX = 20,
 };
 
-/* What cannot be stopped has ended, or is in the hands of a debugger and stopped already. */
+/* As in proc(5); X: it has ended. */
+static char state_of(pid_t tid)
+{
+	char text[4096];
+	const char *name_end = NULL;
+
+	if (proc_text(tid, "stat", text, sizeof(text)))
+		name_end = strrchr(text, ')');
+	return name_end && name_end[1] ? name_end[2] : 'X';
+}
+
+/* It has ended, or is in the hands of a debugger and stopped already. */
+static bool is_still(pid_t tid)
+{
+	return strchr("tTZX", state_of(tid)) != NULL;
+}
+
 static size_t ask_new(struct halt *halt, pid_t pid)
 {
 	struct attach_threads threads = { 0 };
@@ -27,7 +43,8 @@ static size_t ask_new(struct halt *halt, pid_t pid)
 			continue;
 		map_set(&halt->known, (uint64_t)*tid, 1);
 		vec_push(&halt->threads, *tid);
-		stops_ask(&halt->stops, *tid);
+		if (stops_ask(&halt->stops, *tid) < 0)
+			halt->others_trace |= !is_still(*tid);
 		nr++;
 	}
 	vec_free(&threads);
@@ -43,12 +60,7 @@ static bool has_stopped(const struct halt *halt, pid_t tid)
 /* Or has stopped by now, or ended. */
 static bool is_runnable(pid_t tid)
 {
-	char text[4096];
-	const char *name_end = NULL;
-
-	if (proc_text(tid, "stat", text, sizeof(text)))
-		name_end = strrchr(text, ')');
-	return !name_end || strchr("RtZX", name_end[2]);
+	return strchr("RtZX", state_of(tid)) != NULL;
 }
 
 /* Where many others run, one may get none for a second. */
@@ -79,7 +91,7 @@ static bool stop_all(struct halt *halt, const struct attach *attach)
 		nr_new = 0;
 		vec_each(attach, process) nr_new += ask_new(halt, process->pid);
 		looks++;
-		if (!stop_asked(halt))
+		if (halt->others_trace || !stop_asked(halt))
 			return false;
 	} while (nr_new);
 	log_debug(LOG_TARGET, "%zu threads stopped, looked for %u times", halt->halted.nr, looks);
@@ -102,7 +114,9 @@ int halt_begin(struct halt *halt, const struct attach *attach, struct error *err
 		return ret;
 	if (!stop_all(halt, attach)) {
 		halt_end(halt);
-		return error_set(err, -EAGAIN, "its threads do not stop");
+		return error_set(err, -EAGAIN,
+				 halt->others_trace ? "another program traces its threads"
+						    : "its threads do not stop");
 	}
 	return 0;
 }

@@ -19,6 +19,7 @@ struct halt {
 	struct map known; /* the same */
 	struct stops stops;
 	struct stops_halted halted;
+	bool others_trace; /* one that runs */
 };
 
 /* By the thread that ends it, and then itself: all that stand still are traced by it.  After a failure
