@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "record/heap/channel.h"
 #include "record/image_facts.h"
 #include "record/mappings.h"
 
@@ -97,7 +98,11 @@ static bool read_facts(const struct followed *followed, const struct group_threa
 {
 	struct task_look now;
 
+	uint64_t now_ns = clock_now_ns();
+	bool has_guest = followed->shim && channel_is_mapped_by(thread->task.pid, false);
+
 	image_facts_read(facts, thread->task.pid, followed->shim);
+	facts->unheard_ns = has_guest ? 0 : now_ns;
 	return task_look(&thread->task, &now) < 0 || now.program == look->program;
 }
 
@@ -105,9 +110,9 @@ static void use_exec(struct followed *followed, const struct group_thread *threa
 		     const struct task_look *look)
 {
 	struct group *group = thread->group;
-	uint64_t now = clock_now_ns();
 	struct image_facts facts;
 	bool is_of_one = read_facts(followed, thread, look, &facts);
+	uint64_t now = clock_now_ns();
 
 	if (is_of_one)
 		processes_exec(followed->processes, now, group->pid, look->name, &facts);

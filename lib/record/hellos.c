@@ -3,35 +3,22 @@
 
 #include <string.h>
 
-#include "base/path.h"
-
 /* Of the same process: a pid is not used again by a child of the same parent as soon as that. */
 static bool is_successor(const struct process_image *former, const struct process_hello *hello)
 {
 	return !former->over || former->said_parent_pid == hello->parent_pid;
 }
 
-static void image_is_replaced(struct images *images, struct process_image *former, uint64_t time_ns)
-{
-	/* Its end may have been noticed later than it was. */
-	if (former->row.end_us == PROFILE_NO_TIME ||
-	    former->row.end_us > images_to_us(images, time_ns))
-		former->row.end_us = images_to_us(images, time_ns);
-	former->over = true;
-	former->row.replaced = true;
-	images_publish(images, former);
-}
-
 /* Whether this may be what the hello is of, which others have met before it was told. */
 static bool is_met(const struct images *images, const struct process_image *image,
 		   const struct process_hello *hello)
 {
-	const char *executable = image->row.executable;
 	bool had_ended = image->over && image->row.end_us < images_to_us(images, hello->time_ns);
 
 	return image->row.pid == hello->pid && (image->is_seen || image->is_told) &&
 	       !image->row.tracked && !had_ended && image->row.executed == !hello->is_forked &&
-	       (!executable || !hello->executable || !strcmp(executable, hello->executable));
+	       hello->time_ns >= image->unheard_ns &&
+	       process_image_is_called(image, hello->executable);
 }
 
 /* NULL: none. */
@@ -58,19 +45,10 @@ static struct process_image *image_from_hello(struct images *images,
 		return former;
 	if (met)
 		return met;
-	if (former && !hello->is_forked && is_successor(former, hello)) {
-		image_is_replaced(images, former, hello->time_ns);
-		return images_add(images, hello->pid, former->row.image + 1, former->row.parent,
-				  hello->time_ns);
-	}
+	if (former && !hello->is_forked && is_successor(former, hello))
+		return images_replace(images, former, hello->time_ns);
 	return images_add(images, hello->pid, 0, parent ? parent->row.id : PROFILE_NONE,
 			  hello->time_ns);
-}
-
-/* By another path, where it has another root. */
-static bool is_called_so(const char *path, const char *said)
-{
-	return path && !strcmp(path_name(path), path_name(said));
 }
 
 /* The last one that was said may be cut.  Those of the program itself are known from us. */
@@ -94,9 +72,13 @@ static void image_says_hello(struct images *images, struct process_image *image,
 {
 	image->row.executed |= !hello->is_forked;
 	image->said_parent_pid = hello->parent_pid;
+	if (!images_have_records_of(images, hello->pid) &&
+	    image->row.start_us > images_to_us(images, hello->time_ns))
+		image->row.start_us = images_to_us(images, hello->time_ns);
 	image->row.tracked = true;
 	process_image_set_untracked_reason(image, NULL);
-	if (hello->executable && !is_called_so(image->row.executable, hello->executable))
+	if (hello->executable &&
+	    !(image->row.executable && process_image_is_called(image, hello->executable)))
 		process_image_set_executable(image, hello->executable);
 	if (hello->arguments && !has_arguments(image, hello))
 		process_image_set_arguments(image, (const char *const *)hello->arguments,
@@ -172,11 +154,8 @@ static struct process_image *execute_unheard(struct images *images, const struct
 
 	if ((former && former->row.start_us >= time_us) || is_known(images, exec->pid, time_us))
 		return NULL;
-	if (former && (exec->by_pid == exec->pid || is_fresh_fork(former))) {
-		image_is_replaced(images, former, exec->time_ns);
-		return images_add(images, exec->pid, former->row.image + 1, former->row.parent,
-				  exec->time_ns);
-	}
+	if (former && (exec->by_pid == exec->pid || is_fresh_fork(former)))
+		return images_replace(images, former, exec->time_ns);
 	by = images_at(images, exec->by_pid, time_us, false);
 	return images_add(images, exec->pid, 0, by ? by->row.id : PROFILE_NONE, exec->time_ns);
 }

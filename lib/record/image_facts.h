@@ -20,7 +20,9 @@ struct image_facts {
 	char **arguments; /* NULL: not known */
 	size_t nr_arguments;
 	char *untracked_reason; /* why its heap cannot be accounted; NULL: no reason is known */
-	uint64_t read_ns; /* of what runs after an exec before that, maybe; 0: certainly not */
+	uint64_t
+		unheard_ns; /* by followed.h: then it had not said hello; 0: it has, or is about to */
+	uint64_t read_ns;   /* of what runs after an exec before that, maybe; 0: certainly not */
 };
 
 /* shim: the path of libcprof-heap.so; NULL: nothing preloads it. */

@@ -29,6 +29,12 @@ void images_free(struct images *images)
 	free(images);
 }
 
+void images_hear_by(struct images *images, void (*hear)(void *context), void *context)
+{
+	images->hear = hear;
+	images->hear_context = context;
+}
+
 void images_of_program_only(struct images *images)
 {
 	images->of_program_only = true;
@@ -72,6 +78,20 @@ void images_end_locked(struct images *images, struct process_image *image, uint6
 	images_publish(images, image);
 }
 
+struct process_image *images_replace(struct images *images, struct process_image *former,
+				     uint64_t time_ns)
+{
+	/* Its end may have been noticed later than it was. */
+	if (former->row.end_us == PROFILE_NO_TIME ||
+	    former->row.end_us > images_to_us(images, time_ns))
+		former->row.end_us = images_to_us(images, time_ns);
+	former->over = true;
+	former->row.replaced = true;
+	images_publish(images, former);
+	return images_add(images, former->row.pid, former->row.image + 1, former->row.parent,
+			  time_ns);
+}
+
 static void execute(struct images *images, struct process_image *image,
 		    const struct image_facts *facts)
 {
@@ -104,14 +124,64 @@ struct process_image *images_by_id(struct images *images, uint32_t id)
 	return id < images->all.nr ? images->all.at[id] : NULL;
 }
 
-/* Without perf's records its hello may have started it already: what the CPU side finds is that. */
-static struct process_image *find_unseen(const struct images *images, int32_t pid)
+/* Without perf's records its hello, or who executed it, may have started it already: what the CPU side finds
+ * is that.  NULL: none has. */
+static struct process_image *find_unseen(struct images *images, int32_t pid)
 {
 	struct process_image *newest = NULL;
 
 	if (!images->has_records)
-		newest = images_at((struct images *)images, pid, INT64_MAX, false);
+		newest = images_at(images, pid, INT64_MAX, false);
 	return newest && !newest->over && !newest->is_seen ? newest : NULL;
+}
+
+/* NULL: none that started later is known. */
+static struct process_image *first_after(const struct images *images, int32_t pid, int64_t time_us)
+{
+	vec_each(&images->all, image)
+	{
+		if ((*image)->row.pid == pid && (*image)->row.start_us > time_us)
+			return *image;
+	}
+	return NULL;
+}
+
+/* That of its own hello, or of who executed it. */
+static bool is_of_exec(const struct process_image *image, const struct image_facts *facts,
+		       bool tracked, int64_t time_us)
+{
+	return image && !image->is_seen && image->row.executed && image->row.tracked == tracked &&
+	       !(image->over && image->row.end_us < time_us) &&
+	       process_image_is_called(image, facts->executable);
+}
+
+/* What ran at that time, at which it may have been about to say hello. */
+static struct process_image *find_unseen_exec(struct images *images, int32_t pid,
+					      const struct image_facts *facts, int64_t time_us)
+{
+	struct process_image *image = images_at(images, pid, time_us, true), *next = NULL;
+
+	if (facts->unheard_ns)
+		next = first_after(images, pid, images_to_us(images, facts->unheard_ns));
+	if (is_of_exec(next, facts, true, time_us))
+		return next;
+	return is_of_exec(image, facts, !facts->unheard_ns, time_us) ? image : NULL;
+}
+
+/* Without perf's records, which would tell what comes after what. */
+static struct process_image *exec_by_look(struct images *images, struct process_image *former,
+					  const struct image_facts *facts, uint64_t time_ns)
+{
+	int64_t time_us = images_to_us(images, time_ns);
+	int32_t pid = former->row.pid;
+	struct process_image *image = find_unseen_exec(images, pid, facts, time_us);
+
+	if (image)
+		return image;
+	/* It is over by now, and nobody else told of it. */
+	if (first_after(images, pid, time_us))
+		return NULL;
+	return images_replace(images, images_at(images, pid, INT64_MAX, false), time_ns);
 }
 
 /* --- any thread -------------------------------------------------------------------------------*/
@@ -173,27 +243,35 @@ struct process_image *images_fork(struct images *images, const struct process_im
 	return image;
 }
 
+static void be_executed(struct images *images, struct process_image *image, const char *comm,
+			const struct image_facts *facts)
+{
+	image->is_seen = true;
+	image->unheard_ns = facts->unheard_ns;
+	snprintf(image->comm, sizeof(image->comm), "%s", comm);
+	execute(images, image, facts);
+}
+
 struct process_image *images_exec(struct images *images, struct process_image *former,
-				  uint32_t number, const char *comm,
-				  const struct image_facts *facts, uint64_t time_ns)
+				  const char *comm, const struct image_facts *facts,
+				  uint64_t time_ns)
 {
 	struct process_image *image;
 
+	if (images->hear)
+		images->hear(images->hear_context);
 	pthread_mutex_lock(&images->lock);
-	image = find_unseen(images, former->row.pid);
 	/* What was started for the purpose of executing this is this. */
-	if (!image && !former->row.executed && former->row.id == 0)
+	if (!former->row.executed && former->row.id == 0)
 		image = former;
-	if (!image) {
-		former->row.replaced = true;
-		images_end_locked(images, former, time_ns);
-		image = images_add(images, former->row.pid, number, former->row.parent, time_ns);
-	}
-	image->is_seen = true;
-	snprintf(image->comm, sizeof(image->comm), "%s", comm);
-	execute(images, image, facts);
+	else if (images->has_records)
+		image = images_replace(images, former, time_ns);
+	else
+		image = exec_by_look(images, former, facts, time_ns);
+	if (image)
+		be_executed(images, image, comm, facts);
 	pthread_mutex_unlock(&images->lock);
-	return image;
+	return image ?: former;
 }
 
 void images_learn(struct images *images, struct process_image *image,

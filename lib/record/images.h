@@ -5,7 +5,7 @@
  *	images = images_new(aggregate, start_ns, true);
  *	image = images_start(images, pid, arguments, now_ns);	// the program: image 0
  *	child = images_fork(images, image, pid, time_ns);
- *	image = images_exec(images, image, 1, comm, &facts, time_ns);
+ *	image = images_exec(images, image, comm, &facts, time_ns);
  *	images_free(images);
  *
  * Perf's records start and end images by processes.h, hellos of the heap side by hellos.h;
@@ -39,6 +39,8 @@ struct images {
 	bool has_records;
 	bool of_program_only; /* those, not of what it starts */
 	bool leave_running;
+	void (*hear)(void *context);
+	void *hear_context;
 	uint64_t passed_ns;
 	VEC(struct process_image *) all; /* in the order of their start; ids are indexes of it */
 	VEC(struct ending) endings;	 /* in the future of perf's records */
@@ -48,6 +50,8 @@ struct images {
 struct images *images_new(struct aggregate *aggregate, int64_t start_ns, bool has_records);
 /* Perf's records will be of the program, whose children are as if there were none. */
 void images_of_program_only(struct images *images);
+/* Without perf's records: what returns when all that was said up to now is known. */
+void images_hear_by(struct images *images, void (*hear)(void *context), void *context);
 void images_free(struct images *images);
 
 /* --- any thread may call these ----------------------------------------------------------------*/
@@ -60,10 +64,10 @@ struct process_image *images_join(struct images *images, int32_t pid,
 				  const struct image_facts *facts, uint64_t time_ns);
 struct process_image *images_fork(struct images *images, const struct process_image *parent,
 				  int32_t pid, uint64_t time_ns);
-/* What runs after the exec; number: its own among the images of its pid. */
+/* What runs after the exec; former: it is over already. */
 struct process_image *images_exec(struct images *images, struct process_image *former,
-				  uint32_t number, const char *comm,
-				  const struct image_facts *facts, uint64_t time_ns);
+				  const char *comm, const struct image_facts *facts,
+				  uint64_t time_ns);
 /* What an executed image did not know of itself at its exec. */
 void images_learn(struct images *images, struct process_image *image,
 		  const struct image_facts *facts);
@@ -92,6 +96,9 @@ bool images_have_records_of(const struct images *images, int32_t pid);
 int64_t images_to_us(const struct images *images, uint64_t time_ns);
 struct process_image *images_add(struct images *images, int32_t pid, uint32_t number,
 				 uint32_t parent, uint64_t time_ns);
+/* What the process of the former image, the newest that is known of it, executed then. */
+struct process_image *images_replace(struct images *images, struct process_image *former,
+				     uint64_t time_ns);
 /* Writes the row out as it is now. */
 void images_publish(struct images *images, struct process_image *image);
 /* Once: what is over stays so. */

@@ -2,9 +2,11 @@
 #include "record/process_image.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "base/alloc.h"
+#include "base/path.h"
 
 struct process_image *process_image_new(int32_t pid, uint32_t number, uint32_t parent,
 					int64_t start_us)
@@ -72,6 +74,13 @@ void process_image_set_wait_status(struct process_image *image, int wait_status)
 {
 	image->row.exit_status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
 	image->row.signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+}
+
+bool process_image_is_called(const struct process_image *image, const char *executable)
+{
+	const char *own = image->row.executable;
+
+	return !own || !executable || !strcmp(path_name(own), path_name(executable));
 }
 
 const char *process_image_name(const struct process_image *image)

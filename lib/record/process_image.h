@@ -23,8 +23,9 @@
 struct process_image {
 	struct profile_process row;
 	bool over;
-	bool is_seen;  /* without perf's records: the CPU side knows what it executes */
-	bool is_told;  /* who executed it said so */
+	bool is_seen;	     /* without perf's records: the CPU side knows what it executes */
+	bool is_told;	     /* who executed it said so */
+	uint64_t unheard_ns; /* by then it had not said hello; 0: it may have */
 	char comm[16]; /* what the kernel called it at its exec, cut to 15 bytes; "": not known */
 	int32_t said_parent_pid; /* by its hello; 0: nothing */
 };
@@ -40,6 +41,9 @@ void process_image_set_arguments(struct process_image *image, const char *const 
 void process_image_set_untracked_reason(struct process_image *image, const char *reason);
 /* As waitpid() says. */
 void process_image_set_wait_status(struct process_image *image, int wait_status);
+
+/* Whether that may be its executable, by another path maybe: it has another root.  NULL: whatever it is. */
+bool process_image_is_called(const struct process_image *image, const char *executable);
 
 /* For what ended before its arguments could be read: the program alone. */
 void process_image_need_arguments(struct process_image *image);

@@ -72,7 +72,6 @@ static void process_runs(struct process *process, struct process_image *image)
 	process->has_executable = true;
 	process->first_code = NULL;
 	process->facts_ns = 0;
-	process->nr_images++;
 }
 
 /* The newest: a tid is used again once its thread has ended. */
@@ -191,8 +190,7 @@ void processes_exec(struct processes *processes, uint64_t time_ns, int32_t pid, 
 		images_doubt(processes->images, process->image, process->first_code);
 	process->first_code = NULL;
 
-	image = images_exec(processes->images, process->image, process->nr_images, name, facts,
-			    time_ns);
+	image = images_exec(processes->images, process->image, name, facts, time_ns);
 	if (image != process->image)
 		process_runs(process, image);
 	process->has_executable = images_knows_executable(processes->images, image);

@@ -35,7 +35,6 @@ struct process {
 	const char *first_code; /* the path of what it mapped first; NULL: nothing yet */
 	uint64_t facts_ns;	/* when they were read; see image_facts.h */
 	char *name;		/* comm */
-	uint32_t nr_images;
 	struct process_thread {
 		int32_t tid;
 		struct profile_thread row;

@@ -379,6 +379,11 @@ int sides_judge(const struct sides *sides, struct error *err)
 
 /* --- running ----------------------------------------------------------------------------------*/
 
+static void hear(void *context)
+{
+	heap_collector_catch_up(context);
+}
+
 int sides_start(struct sides *sides, struct images *images, struct processes *processes,
 		uint64_t start_ns, struct error *err)
 {
@@ -391,6 +396,8 @@ int sides_start(struct sides *sides, struct images *images, struct processes *pr
 		stopper_start(sides->stopper, processes, (int64_t)start_ns);
 	if (ret >= 0 && sides->collector)
 		ret = heap_collector_start(sides->collector, start_ns, err);
+	if (ret >= 0 && sides->collector && sides->stopper)
+		images_hear_by(images, hear, sides->collector);
 	return ret;
 }
 

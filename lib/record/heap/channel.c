@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -215,6 +216,24 @@ void channel_recycle(struct channel *channel, uint32_t segment)
 	if (segment >= WARM_SEGMENTS || !zero_pages(channel, segment))
 		free_pages(channel, segment);
 	atomic_store(&channel->control->owner[segment], 0);
+}
+
+bool channel_is_mapped_by(int32_t pid, bool unless_known)
+{
+	char path[64], *line = NULL;
+	size_t room = 0;
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	FILE *maps = fopen(path, "re");
+
+	if (!maps)
+		return unless_known;
+	while (!found && getline(&line, &room, maps) > 0)
+		found = strstr(line, CHANNEL_NAME);
+	free(line);
+	fclose(maps);
+	return found;
 }
 
 void channel_beat(const struct channel *channel, uint64_t now_ns)

@@ -50,6 +50,10 @@ void *channel_segment(struct channel *channel, uint32_t segment);
  */
 void channel_recycle(struct channel *channel, uint32_t segment);
 
+/* Whether the process has it mapped, as a guest in it has from before it says hello; if that cannot be read:
+ * unless_known. */
+bool channel_is_mapped_by(int32_t pid, bool unless_known);
+
 /* Says that we are there.  Without it programs go on alone, after a while. */
 void channel_beat(const struct channel *channel, uint64_t now_ns);
 /* Says that we are gone. */

@@ -20,6 +20,7 @@
 #define WAKE_NS UINT64_C(60000)
 #define BLOCKED_NS 2000000
 #define PUSH_NS UINT64_C(1000000000)
+#define CATCH_UP_NS UINT64_C(300000000)
 
 struct heap_collector {
 	struct heap_collector_config config;
@@ -38,6 +39,11 @@ struct heap_collector {
 	pthread_t thread;
 	bool running;
 	_Atomic bool stopping;
+
+	_Atomic uint64_t asked; /* so often to catch up */
+	uint64_t answered;
+	pthread_mutex_t lock; /* of that */
+	pthread_cond_t caught_up;
 };
 
 /* --- what the profile gets --------------------------------------------------------------------*/
@@ -285,8 +291,34 @@ static void rest(struct heap_collector *c)
 
 	uint64_t until_ns = intake_until_pressed_ns(&c->intake);
 
-	if (until_ns && !atomic_load(&c->stopping))
+	if (until_ns && !atomic_load(&c->stopping) && atomic_load(&c->asked) == c->answered)
 		channel_sleep(&c->channel, nap_ns(until_ns));
+}
+
+static void answer(struct heap_collector *c, uint64_t asked)
+{
+	if (asked == c->answered)
+		return;
+	vec_each(&c->intake.images, image) find_process(c, *image, false);
+	pthread_mutex_lock(&c->lock);
+	c->answered = asked;
+	pthread_cond_broadcast(&c->caught_up);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void heap_collector_catch_up(struct heap_collector *c)
+{
+	uint64_t until_ns = clock_now_ns() + CATCH_UP_NS;
+	const struct timespec until = { .tv_sec = (time_t)(until_ns / 1000000000),
+					.tv_nsec = (long)(until_ns % 1000000000) };
+	uint64_t asked = atomic_fetch_add(&c->asked, 1) + 1;
+
+	channel_wake(&c->channel);
+	pthread_mutex_lock(&c->lock);
+	while (c->answered < asked &&
+	       pthread_cond_clockwait(&c->caught_up, &c->lock, CLOCK_MONOTONIC, &until) == 0)
+		;
+	pthread_mutex_unlock(&c->lock);
 }
 
 static void *collect(void *argument)
@@ -295,7 +327,10 @@ static void *collect(void *argument)
 
 	prctl(PR_SET_TIMERSLACK, 1); /* naps are of some 100 microseconds */
 	while (!atomic_load(&c->stopping)) {
+		uint64_t asked = atomic_load(&c->asked);
+
 		intake_round(&c->intake);
+		answer(c, asked);
 		push_now_and_then(c);
 		if (c->intake.over.nr)
 			resolve(c);
@@ -304,6 +339,7 @@ static void *collect(void *argument)
 	intake_drain(&c->intake);
 	resolve(c);
 	push_images(c, true);
+	answer(c, UINT64_MAX);
 	tell_quality(c);
 	channel_leave(&c->channel);
 	return NULL;
@@ -339,6 +375,8 @@ int heap_collector_open(struct heap_collector **collector,
 
 	*collector = NULL;
 	c->config = *config;
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->caught_up, NULL);
 	c->tree.peak_time_us = PROFILE_NO_TIME;
 	ret = channel_open(&c->channel, config->ring_log2, err);
 	if (ret < 0) {
@@ -397,5 +435,7 @@ void heap_collector_free(struct heap_collector *c)
 	frames_free(c->frames);
 	heap_model_free(c->model);
 	channel_close(&c->channel);
+	pthread_cond_destroy(&c->caught_up);
+	pthread_mutex_destroy(&c->lock);
 	free(c);
 }

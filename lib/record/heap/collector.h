@@ -89,6 +89,10 @@ void heap_collector_take_faults(struct heap_collector *collector, heap_take_faul
 /* start_ns: of the recording, CLOCK_MONOTONIC. */
 int heap_collector_start(struct heap_collector *collector, uint64_t start_ns, struct error *err);
 
+/* Returns when image_of() was asked for all images that have said hello up to now, or after some hundred
+ * milliseconds, by which a collector that is busy has not come to it.  From any thread but its own. */
+void heap_collector_catch_up(struct heap_collector *collector);
+
 /* Lets nobody in any more, takes out what is left, hands the last figures to the aggregate, ends the
  * threads.  A process that still runs goes on without us. */
 void heap_collector_finish(struct heap_collector *collector);

@@ -196,29 +196,10 @@ struct segment *intake_first_dead(const struct intake *intake, uint64_t until)
 	return first;
 }
 
-/* If that cannot be read: unless_known. */
-static bool maps_us(int32_t pid, bool unless_known)
-{
-	char path[64], *line = NULL;
-	size_t room = 0;
-	bool found = false;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	FILE *maps = fopen(path, "re");
-
-	if (!maps)
-		return unless_known;
-	while (!found && getline(&line, &room, maps) > 0)
-		found = strstr(line, CHANNEL_NAME);
-	free(line);
-	fclose(maps);
-	return found;
-}
-
 static void find_execs(struct intake *intake)
 {
 	vec_each(&intake->segments, segment) if (!(*segment)->dead && (*segment)->executing &&
-						 !maps_us((*segment)->pid, true))
+						 !channel_is_mapped_by((*segment)->pid, true))
 		mark_dead(intake, *segment, 0);
 }
 
@@ -251,7 +232,7 @@ static bool has_said_hello(const struct intake *intake, const struct heap_exec *
 
 bool intake_exec_may_fail(const struct intake *intake, const struct heap_exec *exec)
 {
-	return !has_said_hello(intake, exec) && maps_us(exec->pid, false);
+	return !has_said_hello(intake, exec) && channel_is_mapped_by(exec->pid, false);
 }
 
 void intake_tidy(struct intake *intake)
