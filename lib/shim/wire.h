@@ -159,7 +159,7 @@
 #define WIRE_RING_LOG2_MIN 8
 #define WIRE_RING_LOG2_MAX 18
 
-#define WIRE_HEARTBEAT_LIMIT_NS UINT64_C(2000000000)
+#define WIRE_HEARTBEAT_LIMIT_NS UINT64_C(1000000000)
 
 enum wire_mode {
 	WIRE_MODE_EXACT = 1, /* every operation is an event */
