@@ -350,4 +350,7 @@ def test_with_cprof_stopped_the_program_goes_on_and_the_loss_is_said(runner, pro
     assert allocations <= counted["allocations"] <= allocations + 1000 and frees <= counted["frees"] <= frees + 1000
     assert heap["peak_exact"] is False
     assert heap["peak_most_bytes"] == heap["peak_bytes"] + counted["allocated_bytes"] - heap["allocated_bytes"]
-    assert "at most" in runner.cprof_run("report", "heap", folder / "p").stdout
+    assert heap["live_exact"] is False
+    for view in "heap", "leaks":
+        text = runner.cprof_run("report", view, folder / "p").stdout
+        assert "at most" in text and "not seen freed" in text and f"{lost:,} events lost" in text

@@ -566,6 +566,7 @@ void heap_analyze(struct heap *heap, const struct profile *profile, struct heap_
 		return;
 	}
 	heap->live_bytes_error = error_of(heap, w.live_variance);
+	heap->live_exact = !heap->lost_events && heap->sample_bytes.absent;
 	add_live_at_exec(&w);
 	finish_figures(&w);
 	find_allocator(&w);

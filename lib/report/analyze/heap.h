@@ -79,6 +79,7 @@ struct heap {
 	struct figure peak_most_bytes;			  /* a bound, where it is not */
 	struct figure peak_bytes_error, live_bytes_error; /* of a sample: standard errors */
 	uint64_t live_bytes, live_blocks;
+	bool live_exact; /* no event is missing */
 	uint64_t live_at_exec_bytes,
 		live_at_exec_blocks; /* of these, of images that an exec ended */
 	uint64_t temporary;

@@ -222,6 +222,7 @@ static const struct field heap_list[] = {
 	FIELD(FIGURE, BYTES, "peak_bytes_error", heap, peak_bytes_error),
 	FIELD(U64, BYTES, "live_bytes", heap, live_bytes, DETAIL),
 	FIELD(FIGURE, BYTES, "live_bytes_error", heap, live_bytes_error),
+	FIELD(BOOL, PLAIN, "live_exact", heap, live_exact, DETAIL),
 	FIELD(U64, COUNT, "live_blocks", heap, live_blocks, DETAIL),
 	FIELD(U64, BYTES, "live_at_exec_bytes", heap, live_at_exec_bytes, DETAIL),
 	FIELD(U64, COUNT, "live_at_exec_blocks", heap, live_at_exec_blocks, DETAIL),

@@ -44,16 +44,24 @@ static void say_allocations(struct page *page, const struct heap *heap)
 		    heap->allocations == 1 ? "" : "s", units_size(heap->allocated_bytes).text);
 }
 
+/* What was lost may have been a free, or an allocation. */
 static void say_live(struct page *page, const struct heap *heap)
 {
+	const char *seen = heap->lost_events ? "seen " : "";
+
 	if (heap->live_blocks)
-		page_phrase(page, "%s%s in %s block%s not freed", units_size(heap->live_bytes).text,
+		page_phrase(page, "%s%s in %s block%s not %sfreed",
+			    units_size(heap->live_bytes).text,
 			    estimate_error(&heap->live_bytes_error).text,
-			    units_count(heap->live_blocks).text, heap->live_blocks == 1 ? "" : "s");
+			    units_count(heap->live_blocks).text, heap->live_blocks == 1 ? "" : "s",
+			    seen);
 	else if (heap->sample_bytes.absent)
-		page_phrase(page, "all freed");
+		page_phrase(page, "all %sfreed", heap->lost_events ? "that was seen is " : "");
 	else if (!is_sample_empty(heap))
 		page_phrase(page, "all of the sample freed");
+	if (heap->lost_events)
+		page_phrase(page, "%s event%s lost", units_count(heap->lost_events).text,
+			    heap->lost_events == 1 ? "" : "s");
 	if (heap->live_at_exec_blocks)
 		page_phrase(page, "%s of these went at an exec",
 			    units_size(heap->live_at_exec_bytes).text);
