@@ -28,7 +28,7 @@ ARENA = """
 #include <unistd.h>
 int main(void)
 {
-	size_t size = 200 << 20;
+	size_t size = MIB << 20;
 	char *arena = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memset(arena, 1, size);
 	free(malloc(77));
@@ -340,8 +340,9 @@ def test_plugins_have_the_operators_new_that_they_have_without_cprof(record, run
             assert profile.report()["heap"]["frees"] >= 6
 
 
-def test_memory_that_a_program_maps_itself_is_said(record, build):
-    profile = record(build("malloc", source=ARENA), options=["--cpu=off"])
+@pytest.mark.parametrize("mib", [20, 200])
+def test_memory_that_a_program_maps_itself_is_said(mib, record, build):
+    profile = record(build("malloc", f"-DMIB={mib}", source=ARENA), options=["--cpu=off"])
     report = profile.report()
     [detail] = untracked(report)
     assert "app: the blocks of malloc are tracked, but were no more than" in detail

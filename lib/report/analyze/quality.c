@@ -165,7 +165,8 @@ static void add_untracked(struct analysis *a, const struct profile *profile)
 	}
 }
 
-#define UNFITTING_BYTES (UINT64_C(64) << 20)
+/* Of stacks, the shim and what the allocator keeps there may be some. */
+#define UNFITTING_BYTES (UINT64_C(16) << 20)
 #define UNFITTING_TIMES 4
 
 /* The most that it had of its own, resident at one time, by the kernel's count. */
