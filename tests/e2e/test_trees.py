@@ -20,6 +20,19 @@ def by_command(report, word):
     return [p for p in report["processes"] if p["command"][0].rsplit("/")[-1] == word]
 
 
+# --- one after the other ---
+
+@pytest.mark.parametrize("options", [[], ["--cpu=off"]], ids=["both", "heap alone"])
+def test_what_ended_is_not_live_together_with_what_came_after_it(runner, programs, options):
+    profile = runner.record(programs / "heap_succession", 800, options=["--no-symbols", *options])
+    heap = profile.report()["heap"]
+    assert (heap["peak_bytes"], heap["peak_exact"]) == (1005000, True)
+    assert profile.sql("SELECT max(max_live_bytes) FROM slice WHERE process = -1") == [(1005000,)]
+    # In the tree's timeline each is where it is in its own.
+    assert profile.sql("SELECT * FROM heap WHERE process > 0 AND NOT EXISTS (SELECT 1 FROM slice WHERE slice.process = -1 AND "
+                       "peak_time_us - time_us BETWEEN 0 AND duration_us AND max_live_bytes >= peak_bytes)") == []
+
+
 # --- brute force ------------------------------------------------------------------------------
 
 

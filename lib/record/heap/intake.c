@@ -100,12 +100,20 @@ static __attribute__((noinline)) void apply_with_faults(struct intake *intake)
 	}
 }
 
+static void reach(struct intake *intake, uint64_t time_ns)
+{
+	if (time_ns > intake->reached_ns)
+		intake->reached_ns = time_ns;
+}
+
 void intake_flush(struct intake *intake)
 {
 	if (__builtin_expect(intake->take_faults != NULL, 0))
 		apply_with_faults(intake);
 	else
 		heap_model_apply(intake->model, intake->batch, intake->nr_batch);
+	if (intake->nr_batch)
+		reach(intake, intake->batch[intake->nr_batch - 1].time_ns);
 	intake->nr_batch = 0;
 	beat(intake);
 }
@@ -487,21 +495,19 @@ static void lose_patience(struct intake *intake)
 
 bool intake_round(struct intake *intake)
 {
-	_Atomic uint64_t *sequence = &intake->channel->control->sequence;
-	uint64_t before = atomic_load(sequence), now;
+	/* Who ended before an event with a lower number is seen to have ended; whose successors have
+	 * higher ones may have ended just after that look. */
+	uint64_t before = atomic_load(&intake->channel->control->sequence);
 	bool any;
 
 	beat(intake);
 	ticks_sync(&intake->ticks);
 	intake_find_new(intake);
 	intake_find_dead(intake, before);
-
-	now = atomic_load(sequence); /* before looking at anything that is below it */
-	intake_find_new(intake);
 	/* Not before: those that were before an event which is taken now have to be there. */
 	if (intake->take_faults)
 		fault_queue_fill(&intake->faults, intake->take_faults, intake->context);
-	any = merge(intake, watermark(intake, now));
+	any = merge(intake, watermark(intake, before));
 	take_old_faults(intake, clock_now_ns());
 	give_back(intake);
 	if (any)

@@ -72,8 +72,9 @@ struct intake {
 
 	struct heap_event batch[INTAKE_BATCH];
 	size_t nr_batch;
-	uint64_t events;  /* taken so far */
-	uint64_t applied; /* the largest number so far */
+	uint64_t events;     /* taken so far */
+	uint64_t applied;    /* the largest number so far */
+	uint64_t reached_ns; /* by events so far, since start_ns */
 	uint64_t beat_ns;
 	uint64_t rested_ns;  /* when intake_until_pressed_ns() was last asked */
 	uint64_t blocked_ns; /* since when nothing could be taken although something is there */

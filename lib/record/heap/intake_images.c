@@ -145,6 +145,8 @@ void intake_find_new(struct intake *intake)
 /* before: a number from before this look. */
 void intake_find_dead(struct intake *intake, uint64_t before)
 {
+	uint64_t now_ns = clock_now_ns();
+
 	intake->pidfds.nr = 0;
 	vec_each(&intake->segments, segment) vec_push(
 		&intake->pidfds, (struct pollfd){ .fd = (*segment)->pidfd, .events = POLLIN });
@@ -154,9 +156,10 @@ void intake_find_dead(struct intake *intake, uint64_t before)
 		bool gone = segment->pidfd < 0 ? !segment_process_exists(segment)
 					       : intake->pidfds.at[i].revents;
 
-		if (!gone)
+		if (!gone) {
 			segment->alive_sequence = before;
-		else if (!segment->dead)
+			segment->alive_ns = now_ns;
+		} else if (!segment->dead)
 			mark_dead(intake, segment, segment->alive_sequence);
 	}
 }
@@ -173,12 +176,13 @@ static void remove_segment(struct intake *intake, const struct segment *segment)
 void intake_end_image(struct intake *intake, struct segment *segment)
 {
 	struct image *image = segment->image;
-	uint64_t now_ns = clock_now_ns();
+	uint64_t alive_ns =
+		segment->alive_ns > intake->start_ns ? segment->alive_ns - intake->start_ns : 0;
 
 	intake_flush(intake);
 	intake_finish_faults(intake, segment);
-	image_end(image, now_ns > intake->start_ns ? now_ns - intake->start_ns : 0);
-	image->end_ns = now_ns;
+	image_end(image, alive_ns > intake->reached_ns ? alive_ns : intake->reached_ns);
+	image->end_ns = clock_now_ns();
 	remove_segment(intake, segment);
 	vec_push(&intake->over, segment);
 }

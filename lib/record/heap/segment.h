@@ -61,7 +61,8 @@ struct segment {
 	uint64_t start_sequence; /* no event has a number below */
 	uint64_t fork_sequence;	 /* of the event before that fork; 0: not known */
 
-	uint64_t alive_sequence; /* it lived longer than this number */
+	uint64_t alive_sequence; /* it lived longer than this number, */
+	uint64_t alive_ns;	 /* and than this time */
 	void *image;		 /* the collector's */
 	bool executing;		 /* its last event was an exec, which may fail */
 	bool dead;		 /* no more events are published */
