@@ -35,6 +35,8 @@ struct committer {
 	struct profile_run run;
 	pthread_cond_t wake;
 	bool now, stop;
+	void (*before)(void *context);
+	void *before_context;
 	bool failed;
 	struct error error;
 };
@@ -163,6 +165,17 @@ static bool wait_for_next(struct committer *committer)
 	return !stop;
 }
 
+static void gather(struct committer *committer)
+{
+	void (*before)(void *context);
+
+	pthread_mutex_lock(&committer->lock);
+	before = committer->before;
+	pthread_mutex_unlock(&committer->lock);
+	if (before)
+		before(committer->before_context);
+}
+
 static void fail(struct committer *committer, const struct error *error)
 {
 	pthread_mutex_lock(&committer->lock);
@@ -178,8 +191,10 @@ static void *committer_thread(void *context)
 	struct error error = ERROR_INIT;
 
 	while (wait_for_next(committer)) {
-		int ret = commit(committer, &error);
+		int ret;
 
+		gather(committer);
+		ret = commit(committer, &error);
 		/* Busy: somebody reads the file for long; the next commit includes this one. */
 		if (ret < 0 && ret != ERR_BUSY) {
 			fail(committer, &error);
@@ -286,6 +301,14 @@ void committer_run(struct committer *committer, const struct profile_run *run)
 {
 	pthread_mutex_lock(&committer->lock);
 	committer->run = *run;
+	pthread_mutex_unlock(&committer->lock);
+}
+
+void committer_before(struct committer *committer, void (*before)(void *context), void *context)
+{
+	pthread_mutex_lock(&committer->lock);
+	committer->before = before;
+	committer->before_context = context;
 	pthread_mutex_unlock(&committer->lock);
 }
 

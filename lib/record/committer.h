@@ -40,6 +40,9 @@ int committer_start(struct committer *committer, const struct profile_run *run, 
 /* The strings, too, have to stay. */
 void committer_run(struct committer *committer, const struct profile_run *run);
 void committer_now(struct committer *committer);
+/* From here on this is called before each commit, by the thread: what is not in the aggregate yet gets there.
+ * Until _finish(). */
+void committer_before(struct committer *committer, void (*before)(void *context), void *context);
 
 /* Readable when the thread gave up; committer_error() says why. */
 int committer_failed_fd(const struct committer *committer);

@@ -276,6 +276,7 @@ static int start(struct record *record, struct error *err)
 	shortage_begin();
 	if (!record->sides.sampler)
 		look_at_program(record);
+	committer_before(record->committer, sides_gather, &record->sides);
 	/* What is recorded is known from now on, however soon we are killed. */
 	committer_now(record->committer);
 	sides_watch(&record->sides, (uint64_t)record->run.start_monotonic_ns);

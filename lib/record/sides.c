@@ -422,6 +422,14 @@ void sides_watch(struct sides *sides, uint64_t start_ns)
 	sides_say(sides, &error);
 }
 
+void sides_gather(void *context)
+{
+	const struct sides *sides = context;
+
+	if (sides->collector)
+		heap_collector_push(sides->collector);
+}
+
 void sides_begin(struct sides *sides)
 {
 	if (sides->sampler)

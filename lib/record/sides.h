@@ -11,6 +11,7 @@
  *		do_not_run_it(&err);
  *	sides_start(&sides, processes, start_ns, &err);
  *	sides_watch(&sides, start_ns);		// it runs
+ *	sides_gather(&sides);			// the aggregate gets what it has not yet
  *	sides_stop(&sides);
  *	sides_release(&sides);			// files of modules are open until here
  *
@@ -73,6 +74,8 @@ int sides_start(struct sides *sides, struct images *images, struct processes *pr
 		uint64_t start_ns, struct error *err);
 /* Once the program is what is in the process, not a copy of us. */
 void sides_watch(struct sides *sides, uint64_t start_ns);
+/* From any thread, up to sides_release(). */
+void sides_gather(void *sides);
 /* The delay is over. */
 void sides_begin(struct sides *sides);
 

@@ -525,6 +525,34 @@ def test_usr1_commits_at_once(runner, cprof, programs):
     assert sum(gap < 900000 for gap in gaps) >= 5, gaps
 
 
+GROWS = '''
+import time
+blocks = []
+for i in range(2000):
+    blocks.append(bytearray(1 << 20))
+    with open("count", "w") as file:
+        file.write(f"{i + 1}")
+    time.sleep(0.01)
+'''
+
+
+def test_a_commit_has_all_of_the_heap_up_to_then(runner, cprof):
+    (runner.folder / "grows.py").write_text(GROWS)
+
+    def count():
+        return int((runner.folder / "count").read_text() or 0) if (runner.folder / "count").exists() else 0
+
+    with runner.start(cprof, "record", "-q", "--no-symbols", "/usr/bin/python3", "grows.py") as process:
+        for least in (5, 15, 120):
+            wait_for(lambda: count() > least)
+            before, allocated = committed_us(runner), count()
+            process.send_signal(signal.SIGUSR1)
+            wait_for(lambda: committed_us(runner) > before)
+            heap = json.loads(runner.run(cprof, "report", "--json").stdout)["heap"]
+            assert heap["live_bytes"] >= allocated << 20
+        process.kill()
+
+
 def test_a_killed_program_leaves_all_that_was_recorded(record, programs):
     script = f"'{programs}/burn' 60000 & sleep 1; kill -9 $!; wait $!"
     profile = record("sh", "-c", script, options=CPU_ONLY, status=137)

@@ -19,7 +19,8 @@
 /* From the end of a sleep until we run. */
 #define WAKE_NS UINT64_C(60000)
 #define BLOCKED_NS 2000000
-#define PUSH_NS UINT64_C(1000000000)
+/* If nobody asks for it. */
+#define PUSH_NS UINT64_C(2000000000)
 #define CATCH_UP_NS UINT64_C(300000000)
 
 struct heap_collector {
@@ -41,6 +42,7 @@ struct heap_collector {
 	_Atomic bool stopping;
 
 	_Atomic uint64_t asked; /* so often to catch up */
+	_Atomic bool push;	/* asked for that, too */
 	uint64_t answered;
 	pthread_mutex_t lock; /* of that */
 	pthread_cond_t caught_up;
@@ -239,9 +241,10 @@ static void resolve(struct heap_collector *c)
 
 static void push_now_and_then(struct heap_collector *c)
 {
+	bool is_asked = atomic_exchange(&c->push, false);
 	uint64_t now_ns = clock_now_ns();
 
-	if (now_ns - c->pushed_ns < PUSH_NS)
+	if (!is_asked && now_ns - c->pushed_ns < PUSH_NS)
 		return;
 	c->pushed_ns = now_ns;
 	intake_tidy(&c->intake);
@@ -321,17 +324,24 @@ void heap_collector_catch_up(struct heap_collector *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
+void heap_collector_push(struct heap_collector *c)
+{
+	atomic_store(&c->push, true);
+	heap_collector_catch_up(c);
+}
+
 static void *collect(void *argument)
 {
 	struct heap_collector *c = argument;
 
+	answer(c, 0);
 	prctl(PR_SET_TIMERSLACK, 1); /* naps are of some 100 microseconds */
 	while (!atomic_load(&c->stopping)) {
 		uint64_t asked = atomic_load(&c->asked);
 
 		intake_round(&c->intake);
-		answer(c, asked);
 		push_now_and_then(c);
+		answer(c, asked);
 		if (c->intake.over.nr)
 			resolve(c);
 		rest(c);
@@ -375,6 +385,7 @@ int heap_collector_open(struct heap_collector **collector,
 
 	*collector = NULL;
 	c->config = *config;
+	c->answered = UINT64_MAX; /* while nobody would answer */
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->caught_up, NULL);
 	c->tree.peak_time_us = PROFILE_NO_TIME;

@@ -13,7 +13,7 @@
  *	heap_collector_free(collector);
  *
  * A thread of its own does the work: it sleeps until a ring is half full or some milliseconds have
- * passed, touches no file and no terminal, and once a second hands what changed to the aggregate.
+ * passed, touches no file and no terminal, and hands what changed to the aggregate when it is told to.
  * The program waits for it when a ring is full, so it must not be kept waiting by anybody else.
  *
  * Whatever ends the program, what it published is counted: the rings are ours.  Nothing that
@@ -92,6 +92,9 @@ int heap_collector_start(struct heap_collector *collector, uint64_t start_ns, st
 /* Returns when image_of() was asked for all images that have said hello up to now, or after some hundred
  * milliseconds, by which a collector that is busy has not come to it.  From any thread but its own. */
 void heap_collector_catch_up(struct heap_collector *collector);
+
+/* Likewise when all that happened up to now is in the aggregate. */
+void heap_collector_push(struct heap_collector *collector);
 
 /* Lets nobody in any more, takes out what is left, hands the last figures to the aggregate, ends the
  * threads.  A process that still runs goes on without us. */
