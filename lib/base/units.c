@@ -34,7 +34,7 @@ static int parse_number(const char **text, double *number)
 	size_t length = strspn(*text, "0123456789.");
 	char *end;
 
-	if (!isdigit((unsigned char)**text))
+	if (!isdigit((unsigned char)(*text)[**text == '.']))
 		return -1;
 	*number = strtod(*text, &end);
 	if (end != *text + length)

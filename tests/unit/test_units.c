@@ -48,6 +48,7 @@ Test(units, reads_durations)
 	cr_expect(eq(i64, duration_of("10"), INT64_C(10000000000)));
 	cr_expect(eq(i64, duration_of("1.5s"), 1500000000));
 	cr_expect(eq(i64, duration_of("200ms"), 200000000));
+	cr_expect(eq(i64, duration_of(".5"), 500000000));
 	cr_expect(eq(i64, duration_of("50us"), 50000));
 	cr_expect(eq(i64, duration_of("7ns"), 7));
 	cr_expect(eq(i64, duration_of("2m"), INT64_C(120000000000)));

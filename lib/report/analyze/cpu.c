@@ -206,7 +206,7 @@ static void find_rates(struct work *w)
 static void take_clock(struct work *w, const struct cpu_counter *clock)
 {
 	struct cpu *cpu = w->cpu;
-	bool is_told = cpu->is_time && cpu->samples + cpu->overhead_samples > 0;
+	bool is_told = cpu->is_time && cpu->samples > 0;
 
 	cpu->seconds = FIGURE(clock->value.value / 1e9 * (is_told ? 1 - cpu->overhead_share : 1));
 	cpu->seconds_with_overhead = !is_told && w->profile->run.heap_tracked;
