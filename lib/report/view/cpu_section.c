@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
+#include "report/view/names.h"
 #include "report/view/sections.h"
+
+#define BRIEF_NAME 40 /* columns */
 
 static const struct cpu_counter *counted(const struct cpu *cpu, const char *name)
 {
@@ -78,15 +82,12 @@ static void say_totals(struct page *page, const struct cpu *cpu)
 	if (cpu->user_only)
 		say_user_only(page, cpu);
 	phrase_shares(page, cpu);
-	page_end(page);
 }
 
 static void say_all_misses(struct page *page, const struct cpu *cpu)
 {
-	page_label(page, NULL);
 	say_misses(page, cpu, "branch misses", &cpu->branch_mpki, "branch-misses", "branches");
 	say_misses(page, cpu, "cache misses", &cpu->cache_mpki, "cache-misses", "cache-references");
-	page_end(page);
 }
 
 /* Why there is no IPC, or what was sampled instead of what was asked for. */
@@ -107,9 +108,46 @@ void section_cpu(struct page *page, const struct cpu *cpu)
 		return;
 	}
 	say_totals(page, cpu);
-	if (!cpu->branch_mpki.absent || !cpu->cache_mpki.absent)
+	page_end(page);
+	if (!cpu->branch_mpki.absent || !cpu->cache_mpki.absent) {
+		page_label(page, NULL);
 		say_all_misses(page, cpu);
+		page_end(page);
+	}
 	say_reason(page, cpu);
+}
+
+void section_cpu_brief(struct page *page, const struct cpu *cpu)
+{
+	page_label(page, "CPU");
+	if (!cpu->sampled) {
+		say_unsampled(page, cpu);
+		return;
+	}
+	say_totals(page, cpu);
+	say_all_misses(page, cpu);
+	if (cpu->reason)
+		page_words(page, cpu->reason);
+	page_end(page);
+}
+
+/* "50.6 % Matrix::multiply (IPC 1.20)" */
+static void say_function(struct page *page, const struct cpu_function *function)
+{
+	char *name = name_fit(function->name, BRIEF_NAME), ipc[48] = "";
+
+	if (!function->ipc.absent)
+		snprintf(ipc, sizeof(ipc), " (IPC %s)", units_ratio(function->ipc.value).text);
+	page_phrase(page, "%s %s%s", units_percent(function->self).text, name, ipc);
+	free(name);
+}
+
+void section_functions_brief(struct page *page, const struct cpu *cpu, size_t nr)
+{
+	page_label(page, NULL);
+	for (size_t i = 0; i < nr; i++)
+		say_function(page, cpu->functions.at[i]);
+	page_end(page);
 }
 
 void section_functions(struct page *page, const struct cpu *cpu, size_t nr)

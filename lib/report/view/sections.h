@@ -16,6 +16,8 @@ void phrase_shares(struct page *page, const struct cpu *cpu);
 
 /* The figures of the two sides: two or three lines each. */
 void section_cpu(struct page *page, const struct cpu *cpu);
+/* In as few lines as it takes. */
+void section_cpu_brief(struct page *page, const struct cpu *cpu);
 void section_heap(struct page *page, const struct heap *heap);
 /* How large the blocks were, and how long they lived. */
 void section_heap_classes(struct page *page, const struct heap *heap);
@@ -35,6 +37,8 @@ void section_modules(struct page *page, const struct analysis *analysis, size_t 
 
 void section_callers(struct page *page, const struct analysis *analysis, size_t nr);
 void section_functions(struct page *page, const struct cpu *cpu, size_t nr);
+/* On a line. */
+void section_functions_brief(struct page *page, const struct cpu *cpu, size_t nr);
 /* Nothing for a single process. */
 void section_processes(struct page *page, const struct analysis *analysis);
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "report/view/names.h"
 #include "report/view/sections.h"
 #include "report/view/stacks.h"
 
@@ -92,8 +93,26 @@ static void add_top(struct rows *rows, const struct analysis *a, const struct to
 	}
 }
 
+/* A line each. */
+static void print_sites_brief(struct page *page, const struct rows *sites)
+{
+	for (size_t i = 0; i < sites->nr; i++) {
+		const struct heap_site *site = sites->at[i];
+		struct units_text bytes = units_size(site->at_peak_bytes);
+		size_t used = PAGE_INDENT + strlen(bytes.text) + 1;
+		char *stack = stack_fit(&site->stack,
+					page->style.width > used ? page->style.width - used : 1);
+
+		page_label(page, NULL);
+		page_phrase(page, "%s %s", bytes.text, stack);
+		page_end(page);
+		free(stack);
+	}
+}
+
 /* The sites that matter for the peak, then those that allocate most bytes, and most often. */
-static void print_top_sites(struct page *page, const struct analysis *a, size_t few, size_t busy)
+static void print_top_sites(struct page *page, const struct analysis *a, size_t few, size_t busy,
+			    void (*print)(struct page *page, const struct rows *sites))
 {
 	const struct heap *heap = &a->heap;
 	struct rows rows = { 0 };
@@ -114,7 +133,7 @@ static void print_top_sites(struct page *page, const struct analysis *a, size_t 
 		for (size_t i = 0; i < ARRAY_SIZE(tops); i++)
 			add_top(&rows, a, &tops[i]);
 	}
-	print_sites(page, &rows);
+	print(page, &rows);
 	free(rows.at);
 }
 
@@ -167,7 +186,7 @@ static void print_summary(struct page *page, const struct analysis *a)
 	section_heap(page, &a->heap);
 	if (a->memory.seen)
 		section_memory(page, &a->memory);
-	print_top_sites(page, a, FEW_SITES, FEW_BUSY);
+	print_top_sites(page, a, FEW_SITES, FEW_BUSY, print_sites);
 	section_processes(page, a);
 	page_blank(page);
 	section_quality(page, a);
@@ -179,10 +198,11 @@ static void print_brief(struct page *page, const struct analysis *a)
 	char *operand = file_operand(page);
 
 	section_header(page, a);
-	section_cpu(page, &a->cpu);
-	section_functions(page, &a->cpu, page_limit(page, few_functions(page, a), BRIEF_FUNCTIONS));
+	section_cpu_brief(page, &a->cpu);
+	section_functions_brief(page, &a->cpu,
+				page_limit(page, few_functions(page, a), BRIEF_FUNCTIONS));
 	section_heap_brief(page, &a->heap);
-	print_top_sites(page, a, BRIEF_SITES, 0);
+	print_top_sites(page, a, BRIEF_SITES, 0, print_sites_brief);
 	section_quality(page, a);
 	page_begin(page);
 	page_phrase(page, "more: cprof report");
