@@ -252,6 +252,11 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
 
 /* --- giving up system calls -------------------------------------------------------------------*/
 
+/*
+ * An allocator may call these hooks from inside its start, with its lock held.  To look for a function that
+ * there is not allocates: so the others are looked for only by calls that no allocator makes.
+ */
+
 /* Strict leaves nothing of what is needed, not even the CPU's clock. */
 static void give_up(bool all, const struct sock_fprog *filter)
 {
@@ -271,7 +276,8 @@ EXPORT int prctl_hook(int option, unsigned long a, unsigned long b, unsigned lon
 EXPORT int prctl_hook(int option, unsigned long a, unsigned long b, unsigned long c,
 		      unsigned long d)
 {
-	real_find();
+	if (option == PR_SET_SECCOMP)
+		real_find();
 	if (option == PR_SET_SECCOMP && may_be_ours())
 		give_up(a == SECCOMP_MODE_STRICT, (const struct sock_fprog *)b);
 	return real.prctl(option, a, b, c, d);
@@ -285,9 +291,20 @@ HIDDEN void before_syscall(long number, unsigned long operation, unsigned long f
 			   const void *filter) __asm__("cprof_before_syscall");
 HIDDEN long (*next_syscall)(long number, ...) __asm__("cprof_next_syscall");
 
+/* Only libc's may return on another stack. */
+static bool is_clone(long number)
+{
+#ifdef __NR_vfork
+	if (number == __NR_vfork || number == __NR_fork)
+		return true;
+#endif
+	return number == __NR_clone || number == __NR_clone3;
+}
+
 void before_syscall(long number, unsigned long operation, unsigned long flags, const void *filter)
 {
-	real_find();
+	if (number == __NR_seccomp || is_clone(number))
+		real_find();
 	next_syscall = real.syscall;
 	if (number == __NR_seccomp && may_be_ours())
 		give_up(operation == SECCOMP_SET_MODE_STRICT && !flags,

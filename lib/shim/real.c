@@ -156,6 +156,12 @@ static long plain_syscall(long number, ...)
 	return -1;
 }
 
+static int plain_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
+		       unsigned long d)
+{
+	return (int)plain_syscall(__NR_prctl, option, a, b, c, d, 0);
+}
+
 static int plain_execveat(int fd, const char *path, char *const argv[], char *const env[],
 			  int flags)
 {
@@ -183,6 +189,7 @@ struct real real = {
 	.dlclose = plain_dlclose,
 	._Fork = plain_fork,
 	.syscall = plain_syscall,
+	.prctl = plain_prctl,
 	.execveat = plain_execveat,
 };
 

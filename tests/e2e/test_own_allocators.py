@@ -121,6 +121,64 @@ def test_one_inside_a_library_is_named(record, build, need, tmp_path):
     assert any("libpart.so: has jemalloc in it (_rjem_" in detail for detail in untracked(report))
 
 
+EARLY = r'''
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char arena[1 << 20];
+static size_t used;
+static int started;
+
+static void start(void)
+{
+	char name[16];
+
+	syscall(SYS_getppid);
+	prctl(PR_GET_NAME, name, 0, 0, 0);
+	started = 1;
+}
+
+void *malloc(size_t size)
+{
+	void *block;
+
+	pthread_mutex_lock(&lock);
+	if (!started)
+		start();
+	block = arena + used;
+	used += (size + 31) / 16 * 16;
+	pthread_mutex_unlock(&lock);
+	return block;
+}
+
+void *calloc(size_t number, size_t size) { return malloc(number * size); }
+void *realloc(void *block, size_t size) { return malloc(size); }
+void free(void *block) { }
+int main(void) { puts("done"); return started ? 0 : 1; }
+'''
+
+
+def test_one_that_makes_system_calls_with_its_lock_held_before_us(record, build, tmp_path):
+    """As jemalloc does, by the first allocation of libstdc++, whose start comes before that of a preloaded library."""
+    (tmp_path / "first.c").write_text("""
+        #include <stdlib.h>
+        void *first;
+        __attribute__((constructor)) static void start(void) { first = malloc(10); }
+    """)
+    library = tmp_path / "libfirst.so"
+    subprocess.run(["gcc", "-O1", "-fno-builtin", "-shared", "-fPIC", "-o", library, tmp_path / "first.c"], check=True)
+    program = build("malloc", "-Wl,--no-as-needed", library, f"-Wl,-rpath,{tmp_path}", source=EARLY)
+    profile = record(program, options=["--cpu=off"], timeout=20)
+    assert profile.stdout == "done\n"
+    assert "malloc of its own" in profile.report()["heap"]["reason"]
+
+
 REPLACING = ["libjemalloc.so.2", "libmimalloc.so.2", "libtcmalloc_minimal.so.4"]
 
 
