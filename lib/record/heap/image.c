@@ -534,9 +534,13 @@ void image_tell_quality(const struct image *image, const struct frames *frames,
 	tell(aggregate, PROFILE_LOST, "calls before the first event", image, image->missed);
 	tell(aggregate, PROFILE_BOUNDED, "events came late: the peak is not exact", image,
 	     figures.late_events);
-	tell(aggregate, PROFILE_BOUNDED, "frees of blocks that were never seen allocated", image,
-	     figures.unknown_frees);
-	tell(aggregate, PROFILE_BOUNDED, "blocks allocated where one was: frees were not seen",
+	tell(aggregate, PROFILE_BOUNDED,
+	     "frees of blocks that were never seen allocated, as of a library "
+	     "that calls another malloc (RTLD_DEEPBIND)",
+	     image, figures.unknown_frees);
+	tell(aggregate, PROFILE_BOUNDED,
+	     "blocks allocated where one was: frees were not seen, as of a library "
+	     "that calls another malloc (RTLD_DEEPBIND)",
 	     image, heap_model_duplicates(image->model, image->id));
 	tell(aggregate, PROFILE_BOUNDED, "calls that the shim counted otherwise", image,
 	     disagreement(image, &figures));
