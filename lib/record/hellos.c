@@ -127,10 +127,11 @@ uint32_t hellos_match(struct images *images, const struct process_hello *hello, 
 
 /* --- what may never say one -------------------------------------------------------------------*/
 
-/* The child as the CPU side met it before its exec. */
-static bool is_fresh_fork(const struct process_image *image)
+/* The child as the CPU side met it, before its exec or without noticing that. */
+static bool is_fresh_fork(const struct process_image *image, int64_t time_us)
 {
-	return image->is_seen && !image->over && !image->row.executed;
+	return image->is_seen && !image->row.executed && !image->row.tracked &&
+	       !(image->over && image->row.end_us < time_us);
 }
 
 /* What it executed was met by the CPU side before anything of the process was heard. */
@@ -152,9 +153,13 @@ static struct process_image *execute_unheard(struct images *images, const struct
 	int64_t time_us = images_to_us(images, exec->time_ns);
 	struct process_image *former = images_at(images, exec->pid, INT64_MAX, false), *by;
 
+	if (former && exec->by_pid != exec->pid && is_fresh_fork(former, time_us)) {
+		former->is_seen = false; /* as what was executed */
+		return former;
+	}
 	if ((former && former->row.start_us >= time_us) || is_known(images, exec->pid, time_us))
 		return NULL;
-	if (former && (exec->by_pid == exec->pid || is_fresh_fork(former)))
+	if (former && exec->by_pid == exec->pid)
 		return images_replace(images, former, exec->time_ns);
 	by = images_at(images, exec->by_pid, time_us, false);
 	return images_add(images, exec->pid, 0, by ? by->row.id : PROFILE_NONE, exec->time_ns);
