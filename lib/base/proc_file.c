@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/proc_file.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,14 @@ uint64_t proc_field(const char *path, const char *name)
 	free(line);
 	fclose(file);
 	return number;
+}
+
+unsigned int proc_filters(const char *path)
+{
+	bool has_any = proc_field(path, "Seccomp:") > 0;
+	uint64_t nr = has_any ? proc_field(path, "Seccomp_filters:") : 0;
+
+	return nr ? (unsigned int)nr : has_any;
 }
 
 size_t proc_text(pid_t pid, const char *name, char *text, size_t size)

@@ -25,6 +25,7 @@ void images_free(struct images *images)
 	vec_each(&images->all, image) process_image_free(*image);
 	vec_free(&images->all);
 	vec_free(&images->endings);
+	vec_free(&images->filtered);
 	pthread_mutex_destroy(&images->lock);
 	free(images);
 }

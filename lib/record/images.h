@@ -32,6 +32,12 @@ struct ending {
 	uint64_t time_ns;
 };
 
+/* From then on the process had filters of system calls under which nothing is accounted. */
+struct filtered {
+	int32_t pid;
+	int64_t since_us;
+};
+
 struct images {
 	pthread_mutex_t lock; /* of all below and of every image */
 	struct aggregate *aggregate;
@@ -44,6 +50,7 @@ struct images {
 	uint64_t passed_ns;
 	VEC(struct process_image *) all; /* in the order of their start; ids are indexes of it */
 	VEC(struct ending) endings;	 /* in the future of perf's records */
+	VEC(struct filtered) filtered;
 };
 
 /* Times are of CLOCK_MONOTONIC.  has_records: there will be perf's. */

@@ -16,7 +16,12 @@
 #include "arch/arch.h"
 #include "base/alloc.h"
 #include "base/path.h"
+#include "base/proc_file.h"
 #include "object/elf_file.h"
+
+const char obstacle_filtered[] =
+	"a filter of system calls (seccomp) that was set before it was executed may forbid what "
+	"libcprof-heap.so needs";
 
 /* --- what it is -------------------------------------------------------------------------------*/
 
@@ -120,6 +125,15 @@ static bool is_short_of_addresses(int32_t pid)
 	return !prlimit(pid, RLIMIT_AS, NULL, &limit) && limit.rlim_cur != RLIM_INFINITY;
 }
 
+/* Than we have: they were set before it was executed. */
+static bool has_more_filters(int32_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	return proc_filters(path) > proc_filters("/proc/self/status");
+}
+
 static const char *look_around(int32_t pid, const char *shim)
 {
 	if (has_no_file(pid, shim))
@@ -130,6 +144,8 @@ static const char *look_around(int32_t pid, const char *shim)
 	if (is_in_another_namespace(pid, "pid") && is_in_another_namespace(pid, "net"))
 		return "in PID and network namespaces of its own: neither its /proc nor a socket "
 		       "leads to cprof";
+	if (has_more_filters(pid))
+		return obstacle_filtered;
 	if (is_short_of_addresses(pid))
 		return "too little address space for libcprof-heap.so (ulimit -v)";
 	return NULL;

@@ -13,6 +13,9 @@
 
 #include <stdint.h>
 
+/* The one that who executes may see, too. */
+extern const char obstacle_filtered[];
+
 /* NULL: none is seen.  shim: the path of libcprof-heap.so; NULL: nothing preloads it. */
 const char *obstacle_find(int32_t pid, const char *shim);
 /* Before it is executed, or after its end: only what the file itself tells. */

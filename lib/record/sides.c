@@ -241,6 +241,8 @@ static void process_executed(void *context, const struct heap_exec *exec)
 	struct process_image *image = hellos_executed(sides->images, &process);
 	struct image_facts facts;
 
+	if (exec->is_filtered)
+		unaccounted_filtered(sides->images, exec->pid, exec->time_ns);
 	if (!image)
 		return;
 	image_facts_find(&facts, &(struct image_told){ exec->pid, exec->by_pid, exec->path },
@@ -273,7 +275,7 @@ static int open_collector(struct sides *sides, struct environment *environment, 
 		return err->code;
 	environment_prepend(environment, "LD_PRELOAD", shim, ':');
 	environment_prepend(environment, WIRE_ASAN_ENV, WIRE_ASAN_OPTIONS, ':');
-	environment_set(environment, WIRE_ENV, heap_collector_path(sides->collector));
+	environment_set(environment, WIRE_ENV, heap_collector_variable(sides->collector));
 	return 0;
 }
 

@@ -17,7 +17,7 @@
 const char unaccounted_not_loaded[] =
 	"libcprof-heap.so was not loaded, or could not open what it shares with cprof: LD_PRELOAD "
 	"was taken out of its environment, its loader ignores it, it ended before that, or it has "
-	"other rights or no descriptors left";
+	"other rights, no descriptors left, or filters of system calls (seccomp) from before";
 
 void unaccounted_heap(struct images *images, uint32_t id, const char *reason)
 {
@@ -31,6 +31,26 @@ void unaccounted_heap(struct images *images, uint32_t id, const char *reason)
 		images_publish(images, image);
 	}
 	pthread_mutex_unlock(&images->lock);
+}
+
+/* Of programs that tell whatever comes to their minds. */
+#define FILTERED_MAX 65536
+
+void unaccounted_filtered(struct images *images, int32_t pid, uint64_t time_ns)
+{
+	pthread_mutex_lock(&images->lock);
+	if (images->filtered.nr < FILTERED_MAX)
+		vec_push(&images->filtered,
+			 (struct filtered){ pid, images_to_us(images, time_ns) });
+	pthread_mutex_unlock(&images->lock);
+}
+
+static bool was_filtered(const struct images *images, const struct process_image *image)
+{
+	vec_each(&images->filtered,
+		 filtered) if (filtered->pid == image->row.pid &&
+			       filtered->since_us <= image->row.start_us) return true;
+	return false;
 }
 
 static bool parent_is_tracked(const struct images *images, const struct process_image *image)
@@ -56,7 +76,9 @@ static const char *why_untracked(const struct images *images, const struct proce
 	if (!image->row.executed && image->row.parent != PROFILE_NONE)
 		return "forked by a program whose heap was not accounted";
 	reason = image->row.executable ? obstacle_find_in(image->row.executable) : NULL;
-	return reason ? reason : unaccounted_not_loaded;
+	if (reason)
+		return reason;
+	return was_filtered(images, image) ? obstacle_filtered : unaccounted_not_loaded;
 }
 
 static void tell_heap(struct images *images, struct process_image *image)

@@ -21,6 +21,8 @@ extern const char unaccounted_not_loaded[];
 
 /* Its heap was not accounted, or no longer. */
 void unaccounted_heap(struct images *images, uint32_t id, const char *reason);
+/* What the process executes, from then on, says no hello: a filter (seccomp) may forbid it. */
+void unaccounted_filtered(struct images *images, int32_t pid, uint64_t time_ns);
 /* heap_on: images without a hello are listed as untracked, each with its reason. */
 void unaccounted_finish(struct images *images, uint64_t time_ns, bool heap_on);
 /* Whether any image's heap was accounted. */

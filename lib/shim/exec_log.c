@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "shim/filter.h"
 #include "shim/session.h"
 #include "shim/sys.h"
 
@@ -67,6 +68,7 @@ static void put(int32_t pid, const char *path, uint64_t clock, bool failed)
 	exec->pid = pid;
 	exec->clock = clock;
 	exec->failed = failed;
+	exec->filtered = !filter_suffices(filter_known().calls);
 	copy_path(exec->path, sizeof(exec->path), path);
 	atomic_store_explicit(&exec->number, number + 1, memory_order_release);
 }

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "shim/filter.h"
 
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdatomic.h>
 #include <string.h>
 
+#include "shim/filter_always.h"
 #include "shim/sys.h"
-
-#if defined(__x86_64__)
-#define OUR_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define OUR_ARCH AUDIT_ARCH_AARCH64
-#endif
 
 #ifndef SECCOMP_RET_ACTION_FULL
 #define SECCOMP_RET_ACTION_FULL 0xffff0000U
@@ -39,9 +33,24 @@ struct machine {
 	struct seccomp_data data;
 };
 
+/* All that sys.h makes, those first that a session cannot do without. */
+static const short calls[] = {
+	__NR_openat, __NR_read,	      __NR_close,	   __NR_lseek,	       __NR_readlinkat,
+	__NR_mmap,   __NR_munmap,     __NR_mremap,	   __NR_madvise,       __NR_futex,
+	__NR_getpid, __NR_getppid,    __NR_gettid,	   __NR_clock_gettime,
+#define NEEDED_CALLS 14
+	__NR_kill,   __NR_tgkill,     __NR_rt_sigprocmask, __NR_getcwd,	       __NR_geteuid,
+	__NR_socket, __NR_setsockopt, __NR_getsockopt,	   __NR_connect,       __NR_recvmsg,
+};
+#define NR_CALLS (sizeof(calls) / sizeof(*calls))
+
 bool filter_is_on;
 static _Atomic(struct kept *) filters[MOST_FILTERS];
 static _Atomic unsigned int nr_filters;
+
+static uint64_t inherited_calls = FILTERS_ALL_CALLS;
+static _Atomic uint32_t nr_known;
+static _Atomic uint64_t calls_known = FILTERS_ALL_CALLS;
 
 static bool is_readable(const void *start, size_t bytes)
 {
@@ -57,6 +66,17 @@ static bool would_be_taken(const struct sock_fprog *program)
 	return is_readable(program, sizeof(*program)) && program->len &&
 	       program->len <= MOST_INSTRUCTIONS &&
 	       is_readable(program->filter, program->len * sizeof(*program->filter));
+}
+
+static void note(const struct sock_fprog *program)
+{
+	uint64_t allowed = 0;
+
+	for (unsigned int i = 0; i < NR_CALLS; i++)
+		if (filter_always_allows(program, calls[i]))
+			allowed |= UINT64_C(1) << i;
+	atomic_fetch_and(&calls_known, allowed);
+	atomic_fetch_add(&nr_known, 1);
 }
 
 bool filter_add(const struct sock_fprog *program)
@@ -75,9 +95,42 @@ bool filter_add(const struct sock_fprog *program)
 	i = atomic_fetch_add(&nr_filters, 1);
 	if (i >= MOST_FILTERS)
 		return false;
+	note(&kept->program);
 	atomic_store(&filters[i], kept);
 	filter_is_on = true;
 	return true;
+}
+
+/* --- what is handed on ------------------------------------------------------------------------*/
+
+uint64_t filter_bit(long number)
+{
+	for (unsigned int i = 0; i < NR_CALLS; i++)
+		if (calls[i] == number)
+			return UINT64_C(1) << i;
+	return 0;
+}
+
+bool filter_suffices(uint64_t allowed)
+{
+	const uint64_t needed = (UINT64_C(1) << NEEDED_CALLS) - 1;
+
+	return (allowed & needed) == needed;
+}
+
+void filter_inherit(struct filters known)
+{
+	inherited_calls = calls_known = known.calls;
+	nr_known = known.nr;
+	filter_is_on = known.calls != FILTERS_ALL_CALLS;
+}
+
+/* Whoever comes between the two gets a number that does not fit, and is on the safe side. */
+struct filters filter_known(void)
+{
+	uint32_t nr = atomic_load(&nr_known);
+
+	return (struct filters){ nr, atomic_load(&calls_known) };
 }
 
 /* --- running ----------------------------------------------------------------------------------*/
@@ -137,7 +190,7 @@ static bool divides_by_zero(const struct machine *m, const struct sock_filter *i
 	return BPF_CLASS(i->code) == BPF_ALU && BPF_OP(i->code) == BPF_DIV && !operand(m, i);
 }
 
-static bool is_taken(uint32_t a, uint16_t condition, uint32_t b)
+bool filter_is_taken(uint32_t a, uint16_t condition, uint32_t b)
 {
 	switch (condition) {
 	case BPF_JEQ:
@@ -189,14 +242,14 @@ static uint32_t distance(const struct machine *m, const struct sock_filter *i)
 {
 	if (BPF_OP(i->code) == BPF_JA)
 		return i->k;
-	return is_taken(m->a, BPF_OP(i->code), operand(m, i)) ? i->jt : i->jf;
+	return filter_is_taken(m->a, BPF_OP(i->code), operand(m, i)) ? i->jt : i->jf;
 }
 
 uint32_t filter_run(const struct sock_fprog *program, long number,
 		    const uint64_t argument[FILTER_ARGUMENTS])
 {
 	struct machine m = { .data = { .nr = (int)number,
-				       .arch = OUR_ARCH,
+				       .arch = FILTER_ARCH,
 				       .instruction_pointer = (uintptr_t)&filter_run } };
 
 	memcpy(m.data.args, argument, sizeof(m.data.args));
@@ -215,17 +268,24 @@ uint32_t filter_run(const struct sock_fprog *program, long number,
 	return SECCOMP_RET_KILL;
 }
 
-static bool allows(const struct kept *kept, long number, const uint64_t argument[FILTER_ARGUMENTS])
+bool filter_lets_through(uint32_t result)
 {
-	uint32_t action = filter_run(&kept->program, number, argument) & SECCOMP_RET_ACTION_FULL;
+	uint32_t action = result & SECCOMP_RET_ACTION_FULL;
 
 	return action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG;
+}
+
+static bool allows(const struct kept *kept, long number, const uint64_t argument[FILTER_ARGUMENTS])
+{
+	return filter_lets_through(filter_run(&kept->program, number, argument));
 }
 
 bool filter_allows(long number, const uint64_t argument[FILTER_ARGUMENTS])
 {
 	unsigned int nr = atomic_load(&nr_filters);
 
+	if (inherited_calls != FILTERS_ALL_CALLS && !(inherited_calls & filter_bit(number)))
+		return false;
 	for (unsigned int i = 0; i < nr && i < MOST_FILTERS; i++) {
 		const struct kept *kept = atomic_load(&filters[i]);
 

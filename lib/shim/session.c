@@ -8,6 +8,7 @@
 #include "shim/env.h"
 #include "shim/filter.h"
 #include "shim/guard.h"
+#include "shim/inherited.h"
 #include "shim/real.h"
 #include "shim/ring.h"
 #include "shim/sys.h"
@@ -350,7 +351,7 @@ bool session_start(void)
 	}
 	session.starter = &self;
 	real_find();
-	if (env_remember())
+	if (env_remember() && inherited_allow_session(env_filters(), env_filters_of_recorder()))
 		return session_open(env_heap_path());
 	session.state = SESSION_OFF;
 	return false;

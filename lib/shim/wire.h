@@ -22,6 +22,11 @@
  * again; no descriptor stays in the program.  If anything is wrong with it, the shim passes calls
  * through and nothing appears here.
  *
+ * FILTERS of system calls (seccomp) outlast an exec, and the shim in the new image does not know what they
+ * forbid, if it is not told.  So the value of WIRE_ENV goes on: PATH,BASE if the recorder has BASE filters
+ * itself, which shims take no notice of; PATH,BASE,NR,CALLS as a shim hands it on whose image has NR of
+ * them, that it knows all: CALLS is what they let through, in hexadecimal, a bit each (see filter.c).
+ *
  * THE DOOR.  Where /proc does not lead there (it is another one, or the program is in another user
  * namespace, whose processes may not look into ours; or it gave up to be root), the recorder hands the
  * file out: at an abstract socket, wire_door_name(), which only another network namespace is out of
@@ -131,7 +136,7 @@
 #define WIRE_ASAN_OPTIONS "verify_asan_link_order=0"
 
 #define WIRE_MAGIC UINT64_C(0x31656e7772706325)
-#define WIRE_VERSION 8
+#define WIRE_VERSION 9
 
 #define WIRE_DOOR "cprof-heap" /* then the path */
 
@@ -243,7 +248,8 @@ struct wire_exec {
 	_Atomic uint32_t number; /* n + 1 when it is whole; stored last (release) */
 	int32_t pid;		 /* of who executes */
 	uint64_t clock;		 /* wire_clock() before that */
-	uint32_t failed;	 /* 1: it did not, as it said before */
+	uint16_t failed;	 /* 1: it did not, as it said before */
+	uint16_t filtered;	 /* 1: under filters (seccomp) with which a shim stays off */
 	char path[236]; /* as given, or argv[0]; ends with 0, cut if longer; empty: not known */
 };
 

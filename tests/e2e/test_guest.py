@@ -157,6 +157,72 @@ def test_who_only_tries_whether_a_filter_could_be_set_is_tracked_on(guest, progr
     assert run.image["frees"] >= run.numbers()[1] == 3001
 
 
+WAYS = ["path", "lookup", "spawn", "list"]
+
+
+def sandboxed(runner, programs, sandbox, action, way, options=("--cpu=off",)):
+    """echo, which writes what it does alone: its row, and what the quality says of it."""
+    echo = "echo" if way == "lookup" else shutil.which("echo")
+    command = [programs / sandbox, action, way, echo, "under", "filters"]
+    alone = runner.run(*command)
+    assert (alone.returncode, alone.stdout) == (0, "under filters\n"), alone.stderr
+    profile = runner.record(*command, options=[*options])
+    assert profile.stdout == alone.stdout
+    report = profile.report()
+    untracked = [row["detail"] for row in report["quality"] if row["kind"] == "untracked" and "echo" in row["detail"]]
+    return report["processes"][-1], untracked
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("action", ["kill", "trap", "errno"])
+@pytest.mark.parametrize("sandbox", ["guest_sandbox", "guest_sandbox_static"])
+def test_filters_from_before_an_exec_meet_no_call_of_the_shims(runner, programs, sandbox, action, way):
+    row, untracked = sandboxed(runner, programs, sandbox, action, way)
+    # Who is static does not tell of a child.
+    if sandbox == "guest_sandbox" or way != "spawn" and row["command"][0].endswith("echo"):
+        assert row["command"][0].endswith("echo") and row["tracked"] is False
+        assert len(untracked) == 1 and "seccomp" in untracked[0]
+
+
+def test_filters_from_before_an_exec_are_named_beside_the_cpu_side_too(runner, programs):
+    """However soon what is executed is over."""
+    for _ in range(5):
+        row, untracked = sandboxed(runner, programs, "guest_sandbox", "kill", "path", [])
+        assert row["tracked"] is False and len(untracked) == 1 and "seccomp) that was set" in untracked[0]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_under_a_filter_that_lets_the_shims_calls_through_tracking_goes_on(runner, programs, way):
+    """Who set it was tracked; where it is not, nobody knows what it lets through."""
+    row, untracked = sandboxed(runner, programs, "guest_sandbox", "most", way)
+    assert row["command"][0].endswith("echo") and row["tracked"] and untracked == []
+    assert row["heap"]["allocations"] > 0
+    row, untracked = sandboxed(runner, programs, "guest_sandbox_static", "most", way)
+    assert row["tracked"] is False
+
+
+def test_filters_of_two_of_which_one_is_not_seen(record, programs):
+    """The number tells: the second one is set by a static program."""
+    command = [shutil.which("echo"), "both"]
+    for second, tracked in ("guest_sandbox", True), ("guest_sandbox_static", False):
+        profile = record(programs / "guest_sandbox", "most", "path", programs / second, "most", "path", *command,
+                         options=["--cpu=off"])
+        assert profile.stdout == "both\n"
+        assert profile.report()["processes"][-1]["tracked"] is tracked
+
+
+def test_filters_that_cprof_itself_is_under_are_no_obstacle(runner, programs):
+    """As in a container.  One more is one."""
+    for action, tracked in ("most", True), ("kill", False):
+        result = runner.run(programs / "guest_sandbox", "most", "path", runner.cprof, "record", "--cpu=off", "-q", "-o",
+                            "p", "--", "sh", "-c", f"'{programs}/guest_sandbox' {action} path /bin/echo hi; true")
+        assert (result.returncode, result.stdout) == (0, "hi\n"), result.stderr
+        report = json.loads(runner.cprof_run("report", "--json", "p").stdout)
+        assert report["heap"]["tracked"] is True
+        echo = [row for row in report["processes"] if row["command"][0].endswith("echo")]
+        assert [row["tracked"] for row in echo] == [tracked]
+
+
 # --- descriptors ------------------------------------------------------------------------------
 
 

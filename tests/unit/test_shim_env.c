@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "shim/env.h"
+#include "shim/filter.h"
 #include "shim/real.h"
 #include "shim/wire.h"
 
@@ -119,6 +120,41 @@ Test(shim_env, one_that_just_fits_is_complete)
 		cr_expect(eq(sz, count(env_for(&env, entries)), nr + 3));
 		env_release(&env);
 	}
+}
+
+Test(shim_env, says_how_many_filters_the_recorder_has)
+{
+	cr_expect(eq(u32, env_filters_of_recorder(), 0));
+	setenv(WIRE_ENV, "/proc/1/fd/5,2", 1);
+	cr_assert(env_remember());
+	cr_expect(eq(str, (char *)env_heap_path(), "/proc/1/fd/5"));
+	cr_expect(eq(u32, env_filters_of_recorder(), 2));
+	cr_expect(eq(u32, env_filters().nr, 2));
+	cr_expect(eq(u64, env_filters().calls, FILTERS_ALL_CALLS));
+	filter_inherit(env_filters());
+	cr_expect(eq(str, (char *)value(env_for(&env, NULL), WIRE_ENV), HEAP ",2"));
+}
+
+Test(shim_env, hands_on_what_is_known_of_filters)
+{
+	char *outdated[] = { preload, HEAP ",2", ASAN, NULL };
+	char *up_to_date[] = { preload, HEAP ",2,4,fe0a", ASAN, NULL };
+
+	setenv(WIRE_ENV, "/proc/1/fd/5,2,3,ff0b", 1);
+	cr_assert(env_remember());
+	cr_expect(eq(u32, env_filters_of_recorder(), 2));
+	cr_expect(eq(u32, env_filters().nr, 3));
+	cr_expect(eq(u64, env_filters().calls, 0xff0b));
+	filter_inherit((struct filters){ 4, 0xfe0a });
+	cr_expect(eq(str, (char *)value(env_for(&env, outdated), WIRE_ENV), HEAP ",2,4,fe0a"));
+	cr_expect(eq(ptr, (void *)env_for(&env, up_to_date), (void *)up_to_date));
+}
+
+Test(shim_env, another_recording_whose_path_begins_alike_is_left_alone)
+{
+	char *other[] = { WIRE_ENV "=/proc/1/fd/55", "LD_PRELOAD=/other.so", NULL };
+
+	cr_expect(eq(ptr, (void *)env_for(&env, other), (void *)other));
 }
 
 Test(shim_env, without_a_launcher_there_is_nothing_to_remember)

@@ -14,6 +14,7 @@
 
 #include "arch/syscall.h"
 #include "base/alloc.h"
+#include "shim/filter_always.h"
 
 #define TESTED __NR_getpgid
 #define HEAD 3
@@ -231,4 +232,118 @@ Test(shim_filter, takes_no_notice_of_what_the_kernel_would_not_take)
 	cr_expect(filter_add(&(struct sock_fprog){ 4, (struct sock_filter *)8 }));
 	cr_expect(not(filter_is_on));
 	cr_expect(filter_allows(__NR_mmap, zero));
+}
+
+/* --- whatever the arguments are ---------------------------------------------------------------*/
+
+static bool always(const struct sock_filter *code, size_t nr, long number)
+{
+	return filter_always_allows(
+		&(struct sock_fprog){ (unsigned short)nr, (struct sock_filter *)code }, number);
+}
+
+Test(shim_filter, always_allows_what_no_argument_is_looked_at_for)
+{
+	cr_expect(always(only_futex, ARRAY_SIZE(only_futex), __NR_futex));
+	cr_expect(not(always(only_futex, ARRAY_SIZE(only_futex), __NR_mmap)));
+	cr_expect(not(always(not_on_seven, ARRAY_SIZE(not_on_seven), __NR_futex)));
+}
+
+Test(shim_filter, looks_at_the_arguments_of_one_call_only)
+{
+	static const struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FILTER_ARCH, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_socket, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 40, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	cr_expect(not(always(code, ARRAY_SIZE(code), __NR_socket)));
+	cr_expect(always(code, ARRAY_SIZE(code), __NR_connect));
+}
+
+/* What jumps out of it, or ends with nothing said, is none that the kernel takes. */
+Test(shim_filter, always_allows_nothing_where_a_program_is_none)
+{
+	static const struct sock_filter far[] = {
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 255, 255),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	static const struct sock_filter farther[] = {
+		BPF_STMT(BPF_JMP | BPF_JA, 0xffffffff),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	static const struct sock_filter endless[] = { BPF_STMT(BPF_LD | BPF_IMM, 0) };
+
+	cr_expect(not(always(far, ARRAY_SIZE(far), __NR_futex)));
+	cr_expect(not(always(farther, ARRAY_SIZE(farther), __NR_futex)));
+	cr_expect(not(always(endless, ARRAY_SIZE(endless), __NR_futex)));
+}
+
+/* Ends of the made programs say what is tested: any error, or nothing. */
+static void make_plain(struct sock_filter *code)
+{
+	make(code);
+	for (int i = HEAD + 4; i < HEAD + BODY; i++)
+		if (!any(6))
+			code[i] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+							       any(8) ? SECCOMP_RET_ALLOW
+								      : SECCOMP_RET_KILL_PROCESS);
+	code[ALL - 3] = code[ALL - 2] = code[ALL - 1] =
+		(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+}
+
+Test(shim_filter, what_it_always_allows_no_arguments_are_refused_for)
+{
+	struct sock_filter code[ALL];
+	struct sock_fprog program = { ALL, code };
+	unsigned int nr_always = 0;
+
+	for (unsigned int seed = 1; seed <= 3000; seed++) {
+		srandom(seed);
+		make_plain(code);
+		if (!filter_always_allows(&program, TESTED))
+			continue;
+		nr_always++;
+		for (int n = 0; n < 50; n++) {
+			uint64_t argument[FILTER_ARGUMENTS];
+
+			for (int i = 0; i < FILTER_ARGUMENTS; i++)
+				argument[i] = (uint64_t)any_word() << 32 | any_word();
+			cr_expect(filter_lets_through(filter_run(&program, TESTED, argument)),
+				  "seed %u", seed);
+		}
+	}
+	cr_expect(gt(uint, nr_always, 100));
+	cr_expect(lt(uint, nr_always, 2900));
+}
+
+/* --- over an exec -----------------------------------------------------------------------------*/
+
+Test(shim_filter, what_is_inherited_lets_through_only_what_is_known_to_be)
+{
+	static const uint64_t zero[FILTER_ARGUMENTS];
+
+	filter_inherit((struct filters){ 3, filter_bit(__NR_mmap) | filter_bit(__NR_munmap) |
+						    filter_bit(__NR_futex) });
+	cr_expect(filter_is_on);
+	cr_expect(filter_allows(__NR_mmap, zero));
+	cr_expect(not(filter_allows(__NR_openat, zero)));
+	cr_expect(not(filter_allows(TESTED, zero)));
+	cr_expect(not(filter_suffices(filter_known().calls)));
+	cr_expect(filter_add(&(struct sock_fprog){ ARRAY_SIZE(only_futex), only_futex }));
+	cr_expect(eq(u32, filter_known().nr, 4));
+	cr_expect(eq(u64, filter_known().calls, filter_bit(__NR_futex)));
+}
+
+Test(shim_filter, none_is_inherited_where_all_is_let_through)
+{
+	filter_inherit((struct filters){ 1, FILTERS_ALL_CALLS });
+	cr_expect(not(filter_is_on));
+	cr_expect(filter_suffices(filter_known().calls));
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/proc_file.h"
 
 /* 32768 events, 1 MiB: they last 1 ms where a program frees all that it has, and no thread notices that
  * we slept for that long.  A program that needs less of it touches less. */
@@ -89,7 +90,11 @@ static int check_room(const struct channel *channel, struct error *err)
 /* The path by which the program gets to it. */
 static int find_path(struct channel *channel, struct error *err)
 {
+	unsigned int nr_filters = proc_filters("/proc/self/status");
+
 	channel->path = xasprintf("/proc/%d/fd/%d", (int)getpid(), channel->fd);
+	channel->variable =
+		nr_filters ? xasprintf("%s,%u", channel->path, nr_filters) : xstrdup(channel->path);
 	if (!access(channel->path, F_OK))
 		return 0;
 	error_errno(err, errno, "memory to share with the program: %s", channel->path);
@@ -137,6 +142,7 @@ void channel_close(struct channel *channel)
 	if (channel->fd >= 0)
 		close(channel->fd);
 	free(channel->path);
+	free(channel->variable);
 	*channel = (struct channel){ .fd = -1 };
 }
 

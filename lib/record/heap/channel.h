@@ -2,7 +2,7 @@
 /*
  * channel - the memory shared with the programs that are recorded, from the recorder's side.
  *
- *	channel_open(&channel, 0, &err);	// WIRE_ENV=channel.path for the program
+ *	channel_open(&channel, 0, &err);	// WIRE_ENV=channel.variable for the program
  *	channel_beat(&channel, now_ns);		// ten times a second at least
  *
  *	channel_going_to_sleep(&channel);
@@ -28,6 +28,7 @@ struct channel {
 	int fd;
 	struct wire_control *control;
 	char *path;		       /* by which programs open it */
+	char *variable;		       /* that tells them of it */
 	void *segments[WIRE_SEGMENTS]; /* where they are mapped; NULL: not */
 };
 

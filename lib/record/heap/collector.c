@@ -413,9 +413,9 @@ void heap_collector_take_faults(struct heap_collector *c, heap_take_faults *take
 	c->take_faults = take;
 }
 
-const char *heap_collector_path(const struct heap_collector *c)
+const char *heap_collector_variable(const struct heap_collector *c)
 {
-	return c->channel.path;
+	return c->channel.variable;
 }
 
 int heap_collector_module_fd(const struct heap_collector *c, uint32_t profile_module)

@@ -6,7 +6,7 @@
  *	struct heap_collector_config config = { .aggregate = ..., .image_of = ... };
  *
  *	heap_collector_open(&collector, &config, &err);
- *	setenv(WIRE_ENV, heap_collector_path(collector));	// of the program, with LD_PRELOAD
+ *	setenv(WIRE_ENV, heap_collector_variable(collector));	// of the program, with LD_PRELOAD
  *	heap_collector_start(collector, start_ns, &err);	// before the program
  *	...							// run it, wait for its end
  *	heap_collector_finish(collector, &totals);		// once perf's records are all told
@@ -46,6 +46,7 @@ struct heap_exec {
 	int32_t pid, by_pid; /* the same: in its own place */
 	uint64_t time_ns;    /* CLOCK_MONOTONIC, before it */
 	char *path;	     /* as it was given; NULL: not known */
+	bool is_filtered;    /* under filters (seccomp) with which it will say no hello */
 };
 
 /* Puts at most room page faults there, in no particular order; fewer: that is all for now. */
@@ -81,7 +82,7 @@ int heap_collector_open(struct heap_collector **collector,
 			const struct heap_collector_config *config, struct error *err);
 
 /* The value of the environment variable WIRE_ENV for the program; valid until _free(). */
-const char *heap_collector_path(const struct heap_collector *collector);
+const char *heap_collector_variable(const struct heap_collector *collector);
 
 /* Page faults count for the blocks they are in, from here on: before the start. */
 void heap_collector_take_faults(struct heap_collector *collector, heap_take_faults *take);

@@ -43,7 +43,8 @@ static void add(struct execs *execs, const struct segment *segment, const struct
 	vec_push(&execs->waiting, (struct heap_exec){ .pid = exec->pid,
 						      .by_pid = segment->pid,
 						      .time_ns = ticks_ns(ticks, exec->clock),
-						      .path = size ? xstrdup(exec->path) : NULL });
+						      .path = size ? xstrdup(exec->path) : NULL,
+						      .is_filtered = exec->filtered });
 }
 
 /* What it said of their failure may be among what was missed. */

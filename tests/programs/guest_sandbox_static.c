@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: MIT */
+// PFLAGS: -static
+/* The same, out of the shim's sight. */
+#include "guest_sandbox.c"
