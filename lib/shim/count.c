@@ -21,6 +21,16 @@ static void tally(struct wire_ring *shared, _Atomic uint64_t *operations, uint64
 		ring_count(&shared->lost, 1);
 }
 
+void count_apart(_Atomic uint64_t *operations, uint64_t bytes)
+{
+	struct wire_counts *apart = &session.segment->apart;
+
+	atomic_fetch_add_explicit(operations, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&apart->allocated_bytes, bytes, memory_order_relaxed);
+	if (atomic_load_explicit(&session.lost, memory_order_relaxed))
+		atomic_fetch_add_explicit(&apart->lost, 1, memory_order_relaxed);
+}
+
 /* True: a new block of the sample. */
 static bool choose(struct track *track, const void *block, size_t size)
 {
@@ -52,6 +62,8 @@ void *count_alloc(int counted, const uintptr_t *frame, enum wire_function functi
 		track->chosen_at = operations(track->ring.shared);
 	} else if (track) {
 		tally(track->ring.shared, &track->ring.shared->allocations, size);
+	} else if (block) {
+		count_apart(&session.segment->apart.allocations, size);
 	}
 	guard_leave(level);
 	return block;
@@ -70,6 +82,8 @@ void count_free(int counted, enum wire_function function, void *block)
 				  track->chosen_at == operations(track->ring.shared));
 	else if (track)
 		tally(track->ring.shared, &track->ring.shared->frees, 0);
+	else
+		count_apart(&session.segment->apart.frees, 0);
 	guard_leave(level);
 }
 
@@ -127,6 +141,10 @@ void *count_realloc_end(int counted, const uintptr_t *frame, enum wire_function 
 		moved(track, level, frame, function, new_block, size);
 	else if (track)
 		not_moved(track, level, frame, function, block, size);
+	else if (new_block)
+		count_apart(&session.segment->apart.reallocations, size);
+	else if (!size)
+		count_apart(&session.segment->apart.frees, 0);
 	guard_leave(level);
 	return new_block;
 }

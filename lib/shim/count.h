@@ -31,4 +31,7 @@ void count_realloc_begin(int level, const uintptr_t *frame, void *block);
 void *count_realloc_end(int level, const uintptr_t *frame, enum wire_function function, void *block,
 			void *new_block, size_t size);
 
+/* What a thread without a track did: an allocation, reallocation or free. */
+void count_apart(_Atomic uint64_t *operations, uint64_t bytes);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "shim/emit.h"
 
+#include "shim/count.h"
 #include "shim/guard.h"
 #include "shim/session.h"
 #include "shim/track.h"
@@ -42,8 +43,10 @@ void emit_alloc(int level, const uintptr_t *frame, enum wire_function function, 
 {
 	struct track *track = track_get((unsigned int)level);
 
-	if (!track)
+	if (!track) {
+		count_apart(&session.segment->apart.allocations, size);
 		return;
+	}
 	struct wire_event event = {
 		.op = WIRE_ALLOC,
 		.function = (uint8_t)function,
@@ -64,8 +67,10 @@ void emit_free(int level, enum wire_function function, void *block)
 		.address = address_of(block),
 	};
 
-	if (!track)
+	if (!track) {
+		count_apart(&session.segment->apart.frees, 0);
 		return;
+	}
 	put(track, &event);
 	ring_count(&track->ring.shared->frees, 1);
 }
@@ -80,8 +85,10 @@ void emit_sampled_free(int level, enum wire_function function, void *block, bool
 		.address = address_of(block),
 	};
 
-	if (!track)
+	if (!track) {
+		count_apart(&session.segment->apart.frees, 0);
 		return;
+	}
 	put(track, &event);
 	ring_count(&track->ring.shared->frees, 1);
 }
@@ -100,13 +107,23 @@ static bool has_block(enum wire_result result)
 	return result == WIRE_RESULT_DONE || result == WIRE_RESULT_CAME;
 }
 
+static void realloc_ended_apart(enum wire_result result, uint64_t size)
+{
+	if (has_block(result))
+		count_apart(&session.segment->apart.reallocations, size);
+	else if (result == WIRE_RESULT_FREED)
+		count_apart(&session.segment->apart.frees, 0);
+}
+
 void emit_realloc_end(int level, const uintptr_t *frame, enum wire_function function,
 		      void *new_block, size_t size, enum wire_result result)
 {
 	struct track *track = track_get((unsigned int)level);
 
-	if (!track)
+	if (!track) {
+		realloc_ended_apart(result, size);
 		return;
+	}
 	struct wire_event event = {
 		.op = WIRE_REALLOC_END,
 		.function = (uint8_t)function,

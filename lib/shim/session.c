@@ -239,6 +239,7 @@ static bool go_live(void)
 		return false;
 	}
 	session.segment->allocator = allocator_module();
+	session.segment->was_live = 1;
 	session.segment->missed = session.missed;
 	atomic_store(&session.segment->state, WIRE_STATE_LIVE);
 	session.state = SESSION_STARTED;
@@ -362,6 +363,7 @@ static void end_events(enum wire_reason reason)
 	atomic_store(session_exact_word, 0);
 	session.state = SESSION_OFF;
 	session.segment->reason = reason;
+	session.segment->off_clock = wire_clock();
 	session.segment->off_sequence = atomic_load(&session.control->sequence);
 	atomic_store(&session.segment->state, WIRE_STATE_OFF);
 }
@@ -391,7 +393,7 @@ void session_filter(const struct sock_fprog *program)
 {
 	trie_reserve(&session.trie);
 	if (!filter_add(program) || !may_wait_and_wake())
-		session_off(WIRE_REASON_SECCOMP);
+		session_count_lost(WIRE_REASON_SECCOMP);
 }
 
 void session_count_lost(enum wire_reason reason)
@@ -399,5 +401,6 @@ void session_count_lost(enum wire_reason reason)
 	if (atomic_exchange(&session.lost, true))
 		return;
 	session.mode = WIRE_MODE_COUNTS;
+	session.segment->counts_on = 1;
 	end_events(reason);
 }

@@ -71,11 +71,11 @@ void session_off(enum wire_reason reason);
 
 struct sock_fprog;
 
-/* The program is about to filter its system calls: ends it if it cannot do without one of those. */
+/* The program is about to filter its system calls: ends events if they cannot do without one of those. */
 void session_filter(const struct sock_fprog *program);
 
-/* The recorder takes no events any more, but may go on later: from here on they are counted, as
- * lost.  Forked children are not followed. */
+/* No events from here on: they are counted, as lost.  Needs no system calls.  Forked children are not
+ * followed. */
 void session_count_lost(enum wire_reason reason);
 
 #endif

@@ -14,6 +14,7 @@ __thread struct self self;
 static _Atomic(struct track *) tracks[WIRE_RINGS];
 static _Atomic uint32_t nr_tracks;
 static _Atomic uint32_t next_look;
+static _Atomic bool no_more; /* there are no tracks to be had */
 
 static bool is_mine(const struct wire_ring *shared)
 {
@@ -95,6 +96,14 @@ static uint32_t take_number(struct wire_segment *segment)
 	return used;
 }
 
+/* Who has a ring keeps it. */
+static void give_up(enum wire_reason reason)
+{
+	no_more = true;
+	if (session.mode != WIRE_MODE_COUNTS)
+		session_count_lost(reason);
+}
+
 /* The number of a ring that nobody had before, or WIRE_RINGS. */
 static uint32_t make_ring(int32_t tid)
 {
@@ -103,7 +112,7 @@ static uint32_t make_ring(int32_t tid)
 	uint32_t i = at < WIRE_SLOTS ? take_number(segment) : WIRE_RINGS;
 
 	if (i == WIRE_RINGS) {
-		session_off(WIRE_REASON_NO_RINGS);
+		give_up(WIRE_REASON_NO_RINGS);
 		return WIRE_RINGS;
 	}
 	segment->ring[i].log2_slots = log2;
@@ -150,6 +159,7 @@ void track_inherit(bool is_free)
 	for (unsigned int i = 0; i < TRACK_LEVELS; i++)
 		self.track[i] = NULL;
 	nr_tracks = own ? 1 : 0;
+	no_more = false;
 	if (!own)
 		return;
 	own->sampler = (struct sampler){ 0 };
@@ -160,11 +170,14 @@ void track_inherit(bool is_free)
 
 struct track *track_claim(unsigned int level)
 {
+	if (no_more || atomic_load(&session.lost))
+		return NULL;
+
 	int32_t tid = sys_gettid();
 	uint32_t i = tid > 0 ? find_orphan(level, tid) : WIRE_RINGS;
 
 	if (tid <= 0)
-		session_off(WIRE_REASON_SECCOMP);
+		give_up(WIRE_REASON_SECCOMP);
 	else if (i == WIRE_RINGS)
 		i = make_ring(tid);
 	if (i == WIRE_RINGS)
@@ -175,7 +188,7 @@ struct track *track_claim(unsigned int level)
 	struct wire_slot *slots = slots_of(shared);
 
 	if (!track || !slots) {
-		session_off(filter_is_on ? WIRE_REASON_SECCOMP : WIRE_REASON_NO_MEMORY);
+		give_up(filter_is_on ? WIRE_REASON_SECCOMP : WIRE_REASON_NO_MEMORY);
 		return NULL;
 	}
 	if (!self.stack_top)

@@ -45,7 +45,7 @@ struct self {
 
 extern __thread struct self self __attribute__((tls_model("initial-exec")));
 
-/* A new one for the calling thread; NULL if there is none to be had. */
+/* A new one for the calling thread; NULL if there is none to be had, nor will be: see count_apart(). */
 struct track *track_claim(unsigned int level);
 
 /* In the child of a fork: the rings of the parent are not ours.  The memory of the forking thread's

@@ -215,7 +215,7 @@ enum wire_reason {
 	WIRE_REASON_FOREIGN_MALLOC, /* the executable defines malloc itself: ours is not called */
 	WIRE_REASON_NO_MALLOC,	    /* no further definition of malloc to forward to */
 	WIRE_REASON_NO_MEMORY,	    /* mmap refused */
-	WIRE_REASON_NO_RINGS,	    /* more threads than WIRE_RINGS */
+	WIRE_REASON_NO_RINGS,	    /* more threads than WIRE_RINGS, or than there are slots for */
 	WIRE_REASON_NO_FORK_GUARD,  /* madvise(MADV_WIPEONFORK) refused */
 	WIRE_REASON_SECCOMP,	    /* gives up system calls that we need */
 	WIRE_NR_REASONS
@@ -243,6 +243,10 @@ struct wire_ring {
 	uint32_t slots_at; /* index of its first slot in the segment */
 };
 
+struct wire_counts {
+	_Atomic uint64_t allocations, reallocations, frees, allocated_bytes, lost;
+};
+
 /* See EXECS.  Entry number n is at n modulo WIRE_EXECS. */
 struct wire_exec {
 	_Atomic uint32_t number; /* n + 1 when it is whole; stored last (release) */
@@ -261,6 +265,9 @@ struct wire_segment {
 	_Atomic uint32_t state;	       /* enum wire_state */
 	_Atomic uint32_t reason;       /* enum wire_reason */
 	_Atomic uint64_t off_sequence; /* when state became OFF; later events are missing */
+	uint64_t off_clock;	       /* wire_clock() then */
+	uint32_t was_live;	       /* 1: what came before that is here */
+	uint32_t counts_on;	       /* 1: what came after that is counted, as lost */
 	int32_t pid, ppid;
 	uint64_t start_sequence;      /* no event of this image is below */
 	uint64_t start_clock;	      /* wire_clock() ... */
@@ -284,6 +291,9 @@ struct wire_segment {
 	 * terminated by \0, cut if longer. */
 	_Alignas(64) uint32_t exe_at, exe_bytes;
 	uint32_t argv_at, argv_bytes;
+
+	/* What threads without a ring did. */
+	_Alignas(64) struct wire_counts apart;
 
 	_Alignas(64) struct wire_ring ring[WIRE_RINGS];
 	struct wire_exec exec[WIRE_EXECS];

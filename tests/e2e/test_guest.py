@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from conftest import wait_for
-from shim_events import REASON_NO_RINGS, REASON_SECCOMP, STATE_OFF, sound
+from shim_events import REASON_NO_RINGS, REASON_SECCOMP, STATE_OFF, build, sound
 
 
 LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
@@ -114,6 +114,72 @@ def test_more_threads_than_there_are_rings_are_no_reason_to_fail(guest, programs
     assert (run.image["state"], run.image["reason"]) == (STATE_OFF, REASON_NO_RINGS)
 
 
+def accounted_up_to_then(report, reason):
+    """What the quality says was lost of the heap since."""
+    heap = report["heap"]
+    assert heap["tracked"] and report["processes"][0]["tracked"] and heap["peak_exact"] is False
+    rows = {kind: [row for row in report["quality"] if row["kind"] == kind and "heap of" in row["detail"]]
+            for kind in ("untracked", "bounded", "lost")}
+    assert [len(rows[kind]) for kind in rows] == [0, 1, 1], report["quality"]
+    assert re.search(r"accounted up to [0-9.]+ m?s only: .*" + re.escape(reason), rows["bounded"][0]["detail"])
+    assert rows["lost"][0]["count"] == heap["lost_events"] > 0
+    return heap["lost_events"]
+
+
+MANY = """
+#include <pthread.h>
+#include <stdlib.h>
+static pthread_barrier_t all;
+static void *work(void *unused)
+{
+	free(malloc(10));
+	pthread_barrier_wait(&all);
+	return unused;
+}
+int main(int argc, char **argv)
+{
+	enum { NR = 2100 };
+	static pthread_t threads[NR];
+	pthread_attr_t small;
+	char *volatile big = malloc(50 << 20);
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 32768);
+	pthread_barrier_init(&all, NULL, NR + 1);
+	for (int i = 0; i < NR; i++)
+		if (pthread_create(&threads[i], &small, work, NULL))
+			return 2;
+	pthread_barrier_wait(&all);
+	for (int i = 0; i < NR; i++)
+		pthread_join(threads[i], NULL);
+	free(big);
+	return argc > 1 ? argv[1][0] != '-' : 0;
+}
+"""
+
+
+@pytest.mark.parametrize("mode", ["exact", "sample", "counts"])
+def test_up_to_more_threads_than_there_are_rings_the_heap_is_accounted(record, tmp_path, mode):
+    """From there on it is counted, also what threads without a ring do."""
+    profile = record(build(tmp_path, "many", MANY, "-pthread", "-w"), options=["--cpu=off", f"--heap={mode}"])
+    report = profile.report()
+    heap, counted = report["heap"], report["heap"]["counted"]
+    # libc allocates for each thread that is new, and for some that it keeps the stack of.
+    assert 2101 + 2000 <= counted["allocations"] <= 2101 + 2200 and 2101 <= counted["frees"] <= 2101 + 2200
+    assert counted["allocated_bytes"] >= (50 << 20) + 21000
+    if mode == "counts":
+        assert heap["tracked"] and [row for row in report["quality"] if row["kind"] in ("lost", "bounded", "untracked")] == []
+        return
+    lost = accounted_up_to_then(report, "more threads at once")
+    assert heap["sites"][0]["stack"] == ["main", "malloc"] and heap["peak_bytes"] >= 50 << 20
+    if mode == "exact":
+        assert heap["allocations"] >= 2048 and 100 <= lost
+        assert heap["peak_most_bytes"] == heap["peak_bytes"] + counted["allocated_bytes"] - heap["allocated_bytes"]
+        all_counted = sum(counted[name] for name in ("allocations", "reallocations", "frees"))
+        assert lost == all_counted - heap["allocations"] - heap["reallocations"] - heap["frees"]
+        assert "at most" in profile.text("heap")
+
+
 # --- limits that a program gives itself --------------------------------------------------------
 
 
@@ -146,8 +212,14 @@ def test_a_filter_that_kills_on_what_the_shim_cannot_do_without(guest, record, p
     run = guest(programs / "guest_seccomp", how)
     assert run.stdout == run.alone != ""
     assert (run.image["state"], run.image["reason"]) == (STATE_OFF, REASON_SECCOMP)
-    heap = record(programs / "guest_seccomp", how, options=["--cpu=off"]).report()["heap"]
-    assert heap["tracked"] is False and "seccomp" in heap["reason"]
+    report = record(programs / "guest_seccomp", how, options=["--cpu=off"]).report()
+    heap, lost = report["heap"], accounted_up_to_then(report, "seccomp")
+    assert heap["allocations"] >= 1
+    # Mode "strict" even takes the means to count.
+    if how == "strict":
+        assert lost == 1 and heap["peak_most_bytes"] is None
+    else:
+        assert lost >= 6000 and heap["counted"]["frees"] >= 3001
 
 
 def test_who_only_tries_whether_a_filter_could_be_set_is_tracked_on(guest, programs):

@@ -111,7 +111,8 @@ static void make(const char *name)
 	unsigned int action = action_called(name);
 
 	used = 0;
-	add((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
+	add((struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+					 offsetof(struct seccomp_data, nr)));
 	if (!strcmp(name, "most")) {
 		for (size_t i = 0; i < LENGTH(refused_by_most); i++)
 			on_call(refused_by_most[i], action);

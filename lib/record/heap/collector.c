@@ -32,6 +32,7 @@ struct heap_collector {
 	struct frames *frames;
 	struct intake intake;
 	uint64_t pushed_ns;
+	bool is_cut;		     /* an image was, see there */
 	bool has_tracked;	     /* an image was accounted: there is a tree */
 	struct profile_heap tree;    /* as last pushed */
 	struct profile_heap retired; /* what the shims of forgotten images counted */
@@ -50,27 +51,6 @@ struct heap_collector {
 
 /* --- what the profile gets --------------------------------------------------------------------*/
 
-static const char *reason_text(uint32_t reason)
-{
-	static const char *const texts[WIRE_NR_REASONS] = {
-		[WIRE_REASON_RECORDER_GONE] =
-			"the recorder did not keep up: a ring was full for too long",
-		[WIRE_REASON_SANITIZER] =
-			"built with a sanitizer, which has an allocator of its own",
-		[WIRE_REASON_FOREIGN_MALLOC] =
-			"the executable has a malloc of its own, which cannot be interposed",
-		[WIRE_REASON_NO_MALLOC] = "no malloc was found to pass calls on to",
-		[WIRE_REASON_NO_MEMORY] = "the shared memory could not be mapped: too little "
-					  "address space (ulimit -v)",
-		[WIRE_REASON_NO_RINGS] = "more threads than can be tracked",
-		[WIRE_REASON_SECCOMP] = "it gave up system calls (seccomp) that "
-					"libcprof-heap.so needs",
-		[WIRE_REASON_NO_FORK_GUARD] = "this kernel cannot wipe memory in forked children",
-	};
-
-	return reason < WIRE_NR_REASONS && texts[reason] ? texts[reason] : "switched off";
-}
-
 static void find_process(struct heap_collector *c, struct image *image, bool at_last)
 {
 	if (image->process == PROFILE_NONE && c->config.image_of)
@@ -80,17 +60,13 @@ static void find_process(struct heap_collector *c, struct image *image, bool at_
 /* The shim switched itself off, or the image is over. */
 static void tell_state(struct heap_collector *c, struct image *image)
 {
-	const struct segment *segment = image->segment;
-
 	if (image->process == PROFILE_NONE)
 		return;
-	if (segment && atomic_load(&segment->shared->state) == WIRE_STATE_OFF)
-		image->off_reason = segment->shared->reason;
-	/* Of what was lost the quality tells: up to then it was accounted. */
-	if (image->off_reason && image->off_reason != WIRE_REASON_RECORDER_GONE &&
-	    !image->told_off && c->config.untracked) {
-		c->config.untracked(c->config.context, image->process,
-				    reason_text(image->off_reason));
+	image_note_off(image, &c->intake.ticks, c->intake.start_ns);
+	c->is_cut |= image->is_cut;
+	/* Where it was accounted up to then the quality tells of it. */
+	if (image->off_reason && !image->was_tracked && !image->told_off && c->config.untracked) {
+		c->config.untracked(c->config.context, image->process, image_off_reason(image));
 		image->told_off = true;
 	}
 	if (image->end_ns && !image->told_end && c->config.ended) {
@@ -120,6 +96,8 @@ static void tree_figures(const struct heap_collector *c, struct profile_heap *tr
 		add_counted(tree, &counted);
 	}
 	mode_adjust(c->config.mode, tree);
+	if (c->is_cut)
+		tree->peak_most_bytes = PROFILE_UNKNOWN;
 }
 
 static bool may_fail(void *context, const struct heap_exec *exec)

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/distance.h"
 #include "base/path.h"
+#include "base/units.h"
 #include "record/heap/mode.h"
 #include "record/heap/site_figures.h"
 #include "record/heap/worth.h"
@@ -42,13 +43,12 @@ static void read_hello(struct image *image, const struct wire_segment *shared)
 	image->hello.arguments = image->arguments;
 }
 
-/* What could not be recorded any more when we looked for the first time was before. */
+/* It may be off when we look for the first time. */
 static bool was_live(const struct wire_segment *shared)
 {
 	uint32_t state = atomic_load(&shared->state);
 
-	return state == WIRE_STATE_LIVE ||
-	       (state == WIRE_STATE_OFF && shared->reason == WIRE_REASON_RECORDER_GONE);
+	return state == WIRE_STATE_LIVE || (state == WIRE_STATE_OFF && shared->was_live);
 }
 
 static bool is_glibc(const char *library)
@@ -268,6 +268,15 @@ static uint64_t counted_operations(const struct image *image)
 	return image->counted_allocations + image->counted_reallocations + image->counted_frees;
 }
 
+static void add_apart(struct image *image, const struct wire_counts *apart)
+{
+	image->counted_allocations += relaxed(&apart->allocations);
+	image->counted_reallocations += relaxed(&apart->reallocations);
+	image->counted_frees += relaxed(&apart->frees);
+	image->counted_bytes += relaxed(&apart->allocated_bytes);
+	image->lost += relaxed(&apart->lost);
+}
+
 void image_read_counters(struct image *image)
 {
 	uint64_t lost = image->lost, before = counted_operations(image);
@@ -290,6 +299,7 @@ void image_read_counters(struct image *image)
 		image->lost += relaxed(&shared->lost) + (*ring)->damaged;
 		image->stalled_ns += relaxed(&shared->stalled_ns);
 	}
+	add_apart(image, &image->segment->shared->apart);
 	image->changed |= counted_operations(image) != before;
 	if (image->lost > lost)
 		heap_model_lost(image->model, image->id, image->lost - lost);
@@ -307,6 +317,8 @@ void image_figures(const struct image *image, struct profile_heap *figures)
 	figures->counted_frees = image->counted_frees;
 	figures->counted_bytes = image->counted_bytes;
 	mode_adjust(image->mode, figures);
+	if (image->is_cut)
+		figures->peak_most_bytes = PROFILE_UNKNOWN;
 }
 
 static struct profile_heap_site row_figures(const struct image *image, const struct image_row *row)
@@ -446,11 +458,50 @@ void image_push(struct image *image, struct aggregate *aggregate, bool peak_move
 	image->changed = false;
 }
 
+/* --- ends ------------------------------------------------------------------------------------*/
+
+const char *image_off_reason(const struct image *image)
+{
+	static const char *const texts[WIRE_NR_REASONS] = {
+		[WIRE_REASON_RECORDER_GONE] =
+			"the recorder did not keep up: a ring was full for too long",
+		[WIRE_REASON_SANITIZER] =
+			"built with a sanitizer, which has an allocator of its own",
+		[WIRE_REASON_FOREIGN_MALLOC] =
+			"the executable has a malloc of its own, which cannot be interposed",
+		[WIRE_REASON_NO_MALLOC] = "no malloc was found to pass calls on to",
+		[WIRE_REASON_NO_MEMORY] = "the shared memory could not be mapped: too little "
+					  "address space (ulimit -v)",
+		[WIRE_REASON_NO_RINGS] = "more threads at once than can be tracked",
+		[WIRE_REASON_SECCOMP] = "it gave up system calls (seccomp) that "
+					"libcprof-heap.so needs",
+		[WIRE_REASON_NO_FORK_GUARD] = "this kernel cannot wipe memory in forked children",
+	};
+
+	uint32_t reason = image->off_reason;
+
+	return reason < WIRE_NR_REASONS && texts[reason] ? texts[reason] : "switched off";
+}
+
+void image_note_off(struct image *image, const struct ticks *ticks, uint64_t start_ns)
+{
+	const struct wire_segment *shared = image->segment ? image->segment->shared : NULL;
+	uint64_t off_ns;
+
+	if (!shared || image->off_reason || atomic_load(&shared->state) != WIRE_STATE_OFF)
+		return;
+	off_ns = ticks_ns(ticks, shared->off_clock);
+	image->off_reason = shared->reason;
+	image->off_ns = off_ns > start_ns ? off_ns - start_ns : 0;
+	image->is_cut = image->was_tracked && !shared->counts_on;
+	if (image->is_cut)
+		heap_model_lost(image->model, image->id, 1);
+	image->changed = true;
+}
+
 void image_end(struct image *image, uint64_t time_ns)
 {
 	image_read_counters(image);
-	if (atomic_load(&image->segment->shared->state) == WIRE_STATE_OFF)
-		image->off_reason = image->segment->shared->reason;
 	heap_model_end(image->model, image->id, time_ns);
 	release_sites(image);
 	image->changed = true;
@@ -516,6 +567,22 @@ static uint64_t disagreement(const struct image *image, const struct profile_hea
 	return calls ? calls : bytes ? 1 : 0;
 }
 
+/* What was accounted up to then is in the profile. */
+static void tell_off(const struct image *image, uint64_t lost, struct aggregate *aggregate)
+{
+	char *what = xasprintf("accounted up to %s only: %s",
+			       units_time((int64_t)image->off_ns).text, image_off_reason(image));
+	char *counted = xasprintf("operations %s: %s",
+				  image->is_cut ? "that nobody counted any more, one at least"
+						: "counted only",
+				  image_off_reason(image));
+
+	tell(aggregate, PROFILE_BOUNDED, what, image, 1);
+	tell(aggregate, PROFILE_LOST, counted, image, lost);
+	free(what);
+	free(counted);
+}
+
 void image_tell_quality(const struct image *image, const struct frames *frames,
 			struct aggregate *aggregate)
 {
@@ -525,12 +592,10 @@ void image_tell_quality(const struct image *image, const struct frames *frames,
 		return;
 	image_figures(image, &figures);
 	tell_truncated(image, frames, aggregate);
-	tell(aggregate, PROFILE_LOST,
-	     image->off_reason == WIRE_REASON_RECORDER_GONE
-		     ? "operations counted only: the recorder did not keep up, a ring was full for "
-		       "too long"
-		     : "events lost",
-	     image, figures.lost_events);
+	if (image->off_reason)
+		tell_off(image, figures.lost_events, aggregate);
+	else
+		tell(aggregate, PROFILE_LOST, "events lost", image, figures.lost_events);
 	tell(aggregate, PROFILE_LOST, "calls before the first event", image, image->missed);
 	tell(aggregate, PROFILE_BOUNDED, "events came late: the peak is not exact", image,
 	     figures.late_events);

@@ -25,6 +25,7 @@
 #include "record/heap/frames.h"
 #include "record/heap/model.h"
 #include "record/heap/segment.h"
+#include "record/heap/ticks.h"
 #include "store/classes.h"
 
 /* A stack of the shim's that allocates by one function. */
@@ -78,6 +79,8 @@ struct image {
 	bool changed; /* since the last push */
 	bool was_tracked;
 	uint32_t off_reason; /* enum wire_reason; 0: it is on */
+	uint64_t off_ns;     /* then, since the recording began */
+	bool is_cut;	     /* what came after that was not even counted */
 	uint64_t end_ns;     /* CLOCK_MONOTONIC; 0: it runs */
 	bool told_off, told_end;
 	/* From the shared counters, kept when the segment goes. */
@@ -111,6 +114,11 @@ void image_read_counters(struct image *image);
 void image_push(struct image *image, struct aggregate *aggregate, bool peak_moved);
 /* The figures of the image with what the shim counted; process is set. */
 void image_figures(const struct image *image, struct profile_heap *figures);
+
+/* Whether, when and why its shim switched itself off; start_ns: of the recording. */
+void image_note_off(struct image *image, const struct ticks *ticks, uint64_t start_ns);
+/* In words. */
+const char *image_off_reason(const struct image *image);
 
 /* The image is over.  The segment is still needed until all sites are resolved. */
 void image_end(struct image *image, uint64_t time_ns);

@@ -181,6 +181,7 @@ void intake_end_image(struct intake *intake, struct segment *segment)
 
 	intake_flush(intake);
 	intake_finish_faults(intake, segment);
+	image_note_off(image, &intake->ticks, intake->start_ns);
 	image_end(image, alive_ns > intake->reached_ns ? alive_ns : intake->reached_ns);
 	image->end_ns = clock_now_ns();
 	remove_segment(intake, segment);
