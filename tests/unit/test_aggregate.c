@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <criterion/criterion.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -548,11 +549,27 @@ Test(aggregate, adds_up_quality)
 	aggregate_free(aggregate);
 }
 
+/* Their texts are there as long as the sink is told of them. */
+static void expect_worker(void *context, const struct profile_thread *row)
+{
+	(void)context;
+	cr_assert_str_eq(row->name, "worker");
+}
+
+static void expect_fast(void *context, const struct profile_process *row)
+{
+	(void)context;
+	cr_assert_eq(row->nr_arguments, 1);
+	cr_assert_str_eq(row->arguments[0], "--fast");
+}
+
 Test(aggregate, copies_strings)
 {
 	struct aggregate *aggregate = aggregate_new();
+	struct aggregate_sink expecting = sink;
 	char name[] = "worker", argument[] = "--fast";
 	const char *arguments[] = { argument };
+	struct kept kept = { 0 };
 
 	aggregate_thread(aggregate, &(struct profile_thread){ .id = PROFILE_NONE, .name = name });
 	aggregate_process(aggregate, &(struct profile_process){ .id = PROFILE_NONE,
@@ -560,12 +577,54 @@ Test(aggregate, copies_strings)
 								.nr_arguments = 1 });
 	name[0] = argument[0] = '#';
 	arguments[0] = NULL;
+	expecting.thread = expect_worker;
+	expecting.process = expect_fast;
+	aggregate_flush(aggregate, &expecting, &kept);
+	kept_release(&kept);
+	aggregate_free(aggregate);
+}
 
+Test(aggregate, numbers_rows_on_after_those_that_were_passed_on)
+{
+	struct aggregate *aggregate = aggregate_new();
+	uint32_t first = add_process(aggregate);
 	struct kept kept = flush(aggregate);
 
-	cr_assert_str_eq(kept.threads.at[0].name, "worker");
-	cr_assert_str_eq(kept.processes.at[0].arguments[0], "--fast");
+	cr_assert_eq(add_process(aggregate), first + 1);
+	aggregate_process(aggregate, &(struct profile_process){ .id = first, .end_us = 7 });
 	kept_release(&kept);
+	kept = flush(aggregate);
+	cr_assert_eq(kept.processes.nr, 2);
+	cr_assert_eq(kept.processes.at[0].id, first + 1);
+	cr_assert_eq(kept.processes.at[1].id, first);
+	cr_assert_eq(kept.processes.at[1].end_us, 7);
+	kept_release(&kept);
+	aggregate_free(aggregate);
+}
+
+/* What is allocated after so many more processes, each with so many sites. */
+static size_t bytes_after(struct aggregate *aggregate, uint32_t *process, uint32_t nr)
+{
+	for (uint32_t end = *process + nr; *process < end; ++*process) {
+		struct kept kept;
+
+		for (uint32_t stack = 0; stack < 100; stack++)
+			aggregate_heap_site(
+				aggregate,
+				&(struct profile_heap_site){ .process = *process, .stack = stack });
+		kept = flush(aggregate);
+		kept_release(&kept);
+	}
+	return mallinfo2().uordblks + mallinfo2().hblkhd;
+}
+
+Test(aggregate, keeps_no_figures_of_a_heap_that_were_passed_on)
+{
+	struct aggregate *aggregate = aggregate_new();
+	uint32_t process = 0;
+	size_t before = bytes_after(aggregate, &process, 10);
+
+	cr_assert_lt(bytes_after(aggregate, &process, 1000), before + 10000);
 	aggregate_free(aggregate);
 }
 

@@ -22,6 +22,15 @@ static struct seen {
 	VEC(char *) quality;
 } seen;
 
+static const char *const *copy_of(const char *const *texts, size_t nr)
+{
+	const char **copy = xcalloc(nr + 1, sizeof(*copy));
+
+	for (size_t i = 0; i < nr; i++)
+		copy[i] = xstrdup(texts[i]);
+	return copy;
+}
+
 static void see_process(void *context, const struct profile_process *row)
 {
 	(void)context;
@@ -30,6 +39,7 @@ static void see_process(void *context, const struct profile_process *row)
 		seen.nr_processes = row->id + 1;
 	/* Strings are valid during the flush only. */
 	seen.processes[row->id].executable = row->executable ? xstrdup(row->executable) : NULL;
+	seen.processes[row->id].arguments = copy_of(row->arguments, row->nr_arguments);
 	seen.processes[row->id].untracked_reason =
 		row->untracked_reason ? xstrdup(row->untracked_reason) : NULL;
 }

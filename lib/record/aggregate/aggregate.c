@@ -32,26 +32,54 @@ struct memory {
 	size_t nr, room;
 };
 
+/*
+ * What was not passed on yet of rows that others say as a whole each time: once it is, nobody needs
+ * them here.  A long recording has millions.
+ */
+struct fresh_rows {
+	/* A row of heap_sites owns its histograms. */
+	struct rows processes, threads, heaps, heap_sites, heap_sizes, heap_threads, heap_handoffs;
+	struct arena texts; /* of processes and threads */
+	struct slices slices;
+	struct memory memory;
+};
+
+/* Where among them a row is. */
+struct fresh_index {
+	struct map processes, threads;		 /* id -> row */
+	struct map heaps;			 /* process -> row */
+	struct map sites[PROFILE_NR_ALLOCATORS]; /* process, stack -> row */
+	struct map heap_sizes;			 /* process, most_bytes's log2 -> row */
+	struct map heap_threads;		 /* process, tid -> row */
+	struct map handoffs_of;			 /* process -> which of: */
+	struct maps heap_handoffs;		 /* tid, tid -> row */
+};
+
 struct aggregate {
 	pthread_mutex_t lock;
 	struct intern texts;
-	struct arena arena; /* argument lists */
 
 	struct places places;
 	struct sampled sampled;
-	struct slices slices;			    /* not passed on yet */
-	struct memory memory;			    /* the same */
-	struct map heap_of;			    /* process -> row of heaps */
-	struct map sites_of[PROFILE_NR_ALLOCATORS]; /* process, stack -> row of heap_sites */
-	struct map heap_sizes_of;     /* process, most_bytes's log2 -> row of heap_sizes */
-	struct map heap_threads_of;   /* process, tid -> row of heap_threads */
-	struct maps heap_handoffs_of; /* by process: tid, tid -> row of heap_handoffs */
-	struct intern quality_keys;   /* numbered like quality */
-
-	/* A row of heap_sites owns its histograms, until they are passed on. */
-	struct rows events, processes, threads, heaps, heap_sites, heap_sizes, heap_threads,
-		heap_handoffs, quality;
+	uint32_t nr_processes, nr_threads; /* ids given out */
+	struct fresh_rows fresh;
+	struct fresh_index fresh_index;
+	struct rows events, quality;
+	struct intern quality_keys; /* numbered like quality */
 };
+
+static struct fresh_rows no_rows(void)
+{
+	return (struct fresh_rows){
+		.processes = ROWS(struct profile_process),
+		.threads = ROWS(struct profile_thread),
+		.heaps = ROWS(struct profile_heap),
+		.heap_sites = ROWS(struct profile_heap_site),
+		.heap_sizes = ROWS(struct profile_heap_size),
+		.heap_threads = ROWS(struct profile_heap_thread),
+		.heap_handoffs = ROWS(struct profile_heap_handoff),
+	};
+}
 
 struct aggregate *aggregate_new(void)
 {
@@ -60,27 +88,23 @@ struct aggregate *aggregate_new(void)
 	pthread_mutex_init(&aggregate->lock, NULL);
 	places_init(&aggregate->places);
 	sampled_init(&aggregate->sampled);
+	aggregate->fresh = no_rows();
 	aggregate->events = ROWS(struct profile_event);
-	aggregate->processes = ROWS(struct profile_process);
-	aggregate->threads = ROWS(struct profile_thread);
-	aggregate->heaps = ROWS(struct profile_heap);
-	aggregate->heap_sites = ROWS(struct profile_heap_site);
-	aggregate->heap_sizes = ROWS(struct profile_heap_size);
-	aggregate->heap_threads = ROWS(struct profile_heap_thread);
-	aggregate->heap_handoffs = ROWS(struct profile_heap_handoff);
 	aggregate->quality = ROWS(struct profile_quality);
 	return aggregate;
 }
 
-static void release_indexes(struct aggregate *aggregate)
+static void release_index(struct fresh_index *index)
 {
-	map_release(&aggregate->heap_of);
-	for (size_t i = 0; i < ARRAY_SIZE(aggregate->sites_of); i++)
-		map_release(&aggregate->sites_of[i]);
-	map_release(&aggregate->heap_sizes_of);
-	map_release(&aggregate->heap_threads_of);
-	maps_release(&aggregate->heap_handoffs_of);
-	intern_release(&aggregate->quality_keys);
+	map_release(&index->processes);
+	map_release(&index->threads);
+	map_release(&index->heaps);
+	for (size_t i = 0; i < ARRAY_SIZE(index->sites); i++)
+		map_release(&index->sites[i]);
+	map_release(&index->heap_sizes);
+	map_release(&index->heap_threads);
+	map_release(&index->handoffs_of);
+	maps_release(&index->heap_handoffs);
 }
 
 static void free_histograms(struct profile_heap_site *site)
@@ -106,17 +130,18 @@ static void release_sites(struct rows *sites)
 	rows_release(sites);
 }
 
-static void release_rows(struct aggregate *aggregate)
+static void release_fresh(struct fresh_rows *fresh)
 {
-	rows_release(&aggregate->events);
-	rows_release(&aggregate->processes);
-	rows_release(&aggregate->threads);
-	rows_release(&aggregate->heaps);
-	release_sites(&aggregate->heap_sites);
-	rows_release(&aggregate->heap_sizes);
-	rows_release(&aggregate->heap_threads);
-	rows_release(&aggregate->heap_handoffs);
-	rows_release(&aggregate->quality);
+	rows_release(&fresh->processes);
+	rows_release(&fresh->threads);
+	rows_release(&fresh->heaps);
+	release_sites(&fresh->heap_sites);
+	rows_release(&fresh->heap_sizes);
+	rows_release(&fresh->heap_threads);
+	rows_release(&fresh->heap_handoffs);
+	arena_release(&fresh->texts);
+	vec_free(&fresh->slices);
+	vec_free(&fresh->memory);
 }
 
 void aggregate_free(struct aggregate *aggregate)
@@ -126,12 +151,12 @@ void aggregate_free(struct aggregate *aggregate)
 
 	places_release(&aggregate->places);
 	sampled_release(&aggregate->sampled);
-	vec_free(&aggregate->slices);
-	vec_free(&aggregate->memory);
-	release_indexes(aggregate);
-	release_rows(aggregate);
+	release_fresh(&aggregate->fresh);
+	release_index(&aggregate->fresh_index);
+	rows_release(&aggregate->events);
+	rows_release(&aggregate->quality);
+	intern_release(&aggregate->quality_keys);
 	intern_release(&aggregate->texts);
-	arena_release(&aggregate->arena);
 	pthread_mutex_destroy(&aggregate->lock);
 	free(aggregate);
 }
@@ -229,23 +254,28 @@ uint32_t aggregate_stack_of(struct aggregate *aggregate, const struct profile_ad
 	return id;
 }
 
-static const char *const *keep_list(struct aggregate *aggregate, const char *const *list, size_t nr)
+/* As long as the row that has it. */
+static const char *copy(struct aggregate *aggregate, const char *text)
 {
-	const char **copy = arena_alloc(&aggregate->arena, nr * sizeof(*copy));
-
-	for (size_t i = 0; i < nr; i++)
-		copy[i] = keep(aggregate, list[i]);
-	return copy;
+	return arena_strdup(&aggregate->fresh.texts, text);
 }
 
-/* Adds a row that has no id yet, replaces it otherwise; both have their id first. */
-static uint32_t put_by_id(struct rows *rows, uint32_t *row_id, const void *row)
+static const char *const *copy_list(struct aggregate *aggregate, const char *const *list, size_t nr)
 {
-	if (*row_id == PROFILE_NONE) {
-		*row_id = rows->nr;
-		return rows_add(rows, row);
-	}
-	memcpy(rows_edit(rows, *row_id), row, rows->size);
+	const char **texts = arena_alloc(&aggregate->fresh.texts, nr * sizeof(*texts));
+
+	for (size_t i = 0; i < nr; i++)
+		texts[i] = copy(aggregate, list[i]);
+	return texts;
+}
+
+/* Gives the row an id if it has none yet. */
+static uint32_t put_by_id(struct rows *rows, struct map *map, uint32_t *nr_ids, uint32_t *row_id,
+			  const void *row)
+{
+	if (*row_id == PROFILE_NONE)
+		*row_id = (*nr_ids)++;
+	put_by_key(rows, map, *row_id, row);
 	return *row_id;
 }
 
@@ -254,11 +284,12 @@ uint32_t aggregate_process(struct aggregate *aggregate, const struct profile_pro
 	struct profile_process row = *process;
 
 	lock(aggregate);
-	row.executable = keep(aggregate, process->executable);
-	row.arguments = keep_list(aggregate, process->arguments, process->nr_arguments);
-	row.untracked_reason = keep(aggregate, process->untracked_reason);
+	row.executable = copy(aggregate, process->executable);
+	row.arguments = copy_list(aggregate, process->arguments, process->nr_arguments);
+	row.untracked_reason = copy(aggregate, process->untracked_reason);
 
-	uint32_t id = put_by_id(&aggregate->processes, &row.id, &row);
+	uint32_t id = put_by_id(&aggregate->fresh.processes, &aggregate->fresh_index.processes,
+				&aggregate->nr_processes, &row.id, &row);
 
 	unlock(aggregate);
 	return id;
@@ -269,9 +300,10 @@ uint32_t aggregate_thread(struct aggregate *aggregate, const struct profile_thre
 	struct profile_thread row = *thread;
 
 	lock(aggregate);
-	row.name = keep(aggregate, thread->name);
+	row.name = copy(aggregate, thread->name);
 
-	uint32_t id = put_by_id(&aggregate->threads, &row.id, &row);
+	uint32_t id = put_by_id(&aggregate->fresh.threads, &aggregate->fresh_index.threads,
+				&aggregate->nr_threads, &row.id, &row);
 
 	unlock(aggregate);
 	return id;
@@ -316,13 +348,14 @@ void aggregate_heap(struct aggregate *aggregate, const struct profile_heap *heap
 
 	lock(aggregate);
 	row.allocator = keep(aggregate, heap->allocator);
-	put_by_key(&aggregate->heaps, &aggregate->heap_of, heap->process, &row);
+	put_by_key(&aggregate->fresh.heaps, &aggregate->fresh_index.heaps, heap->process, &row);
 	unlock(aggregate);
 }
 
 void aggregate_heap_site(struct aggregate *aggregate, const struct profile_heap_site *site)
 {
-	struct map *map = &aggregate->sites_of[site->allocator];
+	struct map *map = &aggregate->fresh_index.sites[site->allocator];
+	struct rows *sites = &aggregate->fresh.heap_sites;
 	uint64_t key = map_pair(site->process, site->stack), *number;
 	struct profile_heap_site row = *site;
 
@@ -331,15 +364,15 @@ void aggregate_heap_site(struct aggregate *aggregate, const struct profile_heap_
 	lock(aggregate);
 	number = map_find(map, key);
 	if (number)
-		free_histograms(rows_edit(&aggregate->heap_sites, (uint32_t)*number));
-	put_by_key(&aggregate->heap_sites, map, key, &row);
+		free_histograms(rows_edit(sites, (uint32_t)*number));
+	put_by_key(sites, map, key, &row);
 	unlock(aggregate);
 }
 
 void aggregate_heap_size(struct aggregate *aggregate, const struct profile_heap_size *size)
 {
 	lock(aggregate);
-	put_by_key(&aggregate->heap_sizes, &aggregate->heap_sizes_of,
+	put_by_key(&aggregate->fresh.heap_sizes, &aggregate->fresh_index.heap_sizes,
 		   map_pair(size->process, (uint32_t)__builtin_clzll(size->most_bytes | 1)), size);
 	unlock(aggregate);
 }
@@ -347,16 +380,26 @@ void aggregate_heap_size(struct aggregate *aggregate, const struct profile_heap_
 void aggregate_heap_thread(struct aggregate *aggregate, const struct profile_heap_thread *thread)
 {
 	lock(aggregate);
-	put_by_key(&aggregate->heap_threads, &aggregate->heap_threads_of,
+	put_by_key(&aggregate->fresh.heap_threads, &aggregate->fresh_index.heap_threads,
 		   map_pair(thread->process, (uint32_t)thread->tid), thread);
 	unlock(aggregate);
+}
+
+static struct map *handoffs_of(struct fresh_index *index, uint32_t process)
+{
+	bool added;
+	uint64_t *number = map_add(&index->handoffs_of, process, &added);
+
+	if (added)
+		*number = index->heap_handoffs.nr;
+	return maps_at(&index->heap_handoffs, *number);
 }
 
 void aggregate_heap_handoff(struct aggregate *aggregate, const struct profile_heap_handoff *handoff)
 {
 	lock(aggregate);
-	put_by_key(&aggregate->heap_handoffs,
-		   maps_at(&aggregate->heap_handoffs_of, handoff->process),
+	put_by_key(&aggregate->fresh.heap_handoffs,
+		   handoffs_of(&aggregate->fresh_index, handoff->process),
 		   map_pair((uint32_t)handoff->from_tid, (uint32_t)handoff->to_tid), handoff);
 	unlock(aggregate);
 }
@@ -366,12 +409,13 @@ void aggregate_slices(struct aggregate *aggregate, uint32_t process,
 {
 	lock(aggregate);
 	if (whole)
-		vec_push(&aggregate->slices, (struct slice_change){ true, { .process = process } });
+		vec_push(&aggregate->fresh.slices,
+			 (struct slice_change){ true, { .process = process } });
 	for (size_t i = 0; i < nr; i++) {
 		struct slice_change change = { .row = slices[i] };
 
 		change.row.process = process;
-		vec_push(&aggregate->slices, change);
+		vec_push(&aggregate->fresh.slices, change);
 	}
 	unlock(aggregate);
 }
@@ -381,13 +425,13 @@ void aggregate_memory(struct aggregate *aggregate, uint32_t process,
 {
 	lock(aggregate);
 	if (whole)
-		vec_push(&aggregate->memory,
+		vec_push(&aggregate->fresh.memory,
 			 (struct memory_change){ true, { .process = process } });
 	for (size_t i = 0; i < nr; i++) {
 		struct memory_change change = { .row = memory[i] };
 
 		change.row.process = process;
-		vec_push(&aggregate->memory, change);
+		vec_push(&aggregate->fresh.memory, change);
 	}
 	unlock(aggregate);
 }
@@ -422,22 +466,9 @@ void aggregate_quality(struct aggregate *aggregate, enum profile_quality_kind ki
 struct batch {
 	struct fresh_places places;
 	struct fresh_samples samples;
-	struct slices slices;
-	struct memory memory;
-	struct rows modules, events, processes, threads, sample_sums, heaps, heap_sites, heap_sizes,
-		heap_threads, heap_handoffs, quality;
+	struct fresh_rows fresh;
+	struct rows modules, events, sample_sums, quality;
 };
-
-/* Their histograms go with them. */
-static struct rows take_sites(struct rows *sites)
-{
-	struct rows taken = rows_take(sites);
-	struct profile_heap_site *site = (void *)sites->at;
-
-	for (size_t i = 0; i < sites->nr; i++)
-		site[i].sizes = site[i].lifetimes = (struct profile_histogram){ 0 };
-	return taken;
-}
 
 static struct batch take_batch(struct aggregate *aggregate)
 {
@@ -447,24 +478,16 @@ static struct batch take_batch(struct aggregate *aggregate)
 	batch = (struct batch){
 		.places = aggregate->places.fresh,
 		.samples = aggregate->sampled.fresh,
-		.slices = aggregate->slices,
-		.memory = aggregate->memory,
+		.fresh = aggregate->fresh,
 		.modules = rows_take(&aggregate->places.modules),
 		.events = rows_take(&aggregate->events),
-		.processes = rows_take(&aggregate->processes),
-		.threads = rows_take(&aggregate->threads),
 		.sample_sums = rows_take(&aggregate->sampled.sums),
-		.heaps = rows_take(&aggregate->heaps),
-		.heap_sites = take_sites(&aggregate->heap_sites),
-		.heap_sizes = rows_take(&aggregate->heap_sizes),
-		.heap_threads = rows_take(&aggregate->heap_threads),
-		.heap_handoffs = rows_take(&aggregate->heap_handoffs),
 		.quality = rows_take(&aggregate->quality),
 	};
 	aggregate->places.fresh = (struct fresh_places){ 0 };
 	aggregate->sampled.fresh = (struct fresh_samples){ 0 };
-	aggregate->slices = (struct slices){ 0 };
-	aggregate->memory = (struct memory){ 0 };
+	aggregate->fresh = no_rows();
+	release_index(&aggregate->fresh_index);
 	unlock(aggregate);
 	return batch;
 }
@@ -473,18 +496,10 @@ static void release_batch(struct batch *batch)
 {
 	fresh_places_release(&batch->places);
 	fresh_samples_release(&batch->samples);
-	vec_free(&batch->slices);
-	vec_free(&batch->memory);
+	release_fresh(&batch->fresh);
 	rows_release(&batch->modules);
 	rows_release(&batch->events);
-	rows_release(&batch->processes);
-	rows_release(&batch->threads);
 	rows_release(&batch->sample_sums);
-	rows_release(&batch->heaps);
-	release_sites(&batch->heap_sites);
-	rows_release(&batch->heap_sizes);
-	rows_release(&batch->heap_threads);
-	rows_release(&batch->heap_handoffs);
 	rows_release(&batch->quality);
 }
 
@@ -499,8 +514,8 @@ static void flush_places(const struct batch *batch, const struct aggregate_sink 
 	vec_each(&batch->places.addresses, address) sink->address(context, address);
 	vec_each(&batch->places.stacks, stack) sink->stack(context, stack);
 	pass_on(&batch->events, sink->event);
-	pass_on(&batch->processes, sink->process);
-	pass_on(&batch->threads, sink->thread);
+	pass_on(&batch->fresh.processes, sink->process);
+	pass_on(&batch->fresh.threads, sink->thread);
 }
 
 static void flush_slice(const struct slice_change *change, const struct aggregate_sink *sink,
@@ -527,13 +542,13 @@ static void flush_figures(const struct batch *batch, const struct aggregate_sink
 	vec_each(&batch->samples.first, first) sink->first_sample(context, first);
 	vec_each(&batch->samples.later, later) sink->later_sample(context, later);
 	pass_on(&batch->sample_sums, sink->sample_sum);
-	pass_on(&batch->heaps, sink->heap);
-	pass_on(&batch->heap_sites, sink->heap_site);
-	pass_on(&batch->heap_sizes, sink->heap_size);
-	pass_on(&batch->heap_threads, sink->heap_thread);
-	pass_on(&batch->heap_handoffs, sink->heap_handoff);
-	vec_each(&batch->slices, slice) flush_slice(slice, sink, context);
-	vec_each(&batch->memory, memory) flush_memory(memory, sink, context);
+	pass_on(&batch->fresh.heaps, sink->heap);
+	pass_on(&batch->fresh.heap_sites, sink->heap_site);
+	pass_on(&batch->fresh.heap_sizes, sink->heap_size);
+	pass_on(&batch->fresh.heap_threads, sink->heap_thread);
+	pass_on(&batch->fresh.heap_handoffs, sink->heap_handoff);
+	vec_each(&batch->fresh.slices, slice) flush_slice(slice, sink, context);
+	vec_each(&batch->fresh.memory, memory) flush_memory(memory, sink, context);
 	pass_on(&batch->quality, sink->quality);
 }
 

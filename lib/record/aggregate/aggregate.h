@@ -11,7 +11,9 @@
  *
  * Both sides fill it: the rings thread with samples, the collector thread with heap figures; the
  * writer thread takes out what is new or changed.  Every function may be called from any thread;
- * none touches a file.  It gives out the ids of everything but events.  Strings are copied.
+ * none touches a file.  It gives out the ids of everything but events.  Strings are copied.  Rows of
+ * processes, threads and heaps are forgotten when they are passed on: whoever changes one says all of
+ * it again.
  */
 #ifndef RECORD_AGGREGATE_AGGREGATE_H
 #define RECORD_AGGREGATE_AGGREGATE_H
@@ -70,7 +72,7 @@ void aggregate_memory(struct aggregate *aggregate, uint32_t process,
 void aggregate_quality(struct aggregate *aggregate, enum profile_quality_kind kind,
 		       const char *detail, uint64_t count);
 
-/* Where flushed rows go; store/writer.h has functions of just these shapes. */
+/* Where flushed rows go, valid during the call; store/writer.h has functions of just these shapes. */
 struct aggregate_sink {
 	void (*module)(void *context, const struct profile_module *module);
 	void (*address)(void *context, const struct profile_address *address);
