@@ -15,9 +15,8 @@ static bool is_met(const struct images *images, const struct process_image *imag
 {
 	bool had_ended = image->over && image->row.end_us < images_to_us(images, hello->time_ns);
 
-	return image->row.pid == hello->pid && (image->is_seen || image->is_told) &&
-	       !image->row.tracked && !had_ended && image->row.executed == !hello->is_forked &&
-	       hello->time_ns >= image->unheard_ns &&
+	return (image->is_seen || image->is_told) && !image->row.tracked && !had_ended &&
+	       image->row.executed == !hello->is_forked && hello->time_ns >= image->unheard_ns &&
 	       process_image_is_called(image, hello->executable);
 }
 
@@ -25,10 +24,11 @@ static bool is_met(const struct images *images, const struct process_image *imag
 static struct process_image *find_met(const struct images *images,
 				      const struct process_hello *hello)
 {
-	for (size_t i = images->all.nr; i--;)
-		if (is_met(images, images->all.at[i], hello))
-			return images->all.at[i];
-	return NULL;
+	struct process_image *image = images_newest(images, hello->pid);
+
+	while (image && !is_met(images, image, hello))
+		image = image->older;
+	return image;
 }
 
 /* Where perf's records are not there. */
@@ -58,9 +58,9 @@ static bool has_arguments(const struct process_image *image, const struct proces
 
 	if (row->id == 0 && row->arguments)
 		return true;
-	if (!row->arguments || row->nr_arguments < hello->nr_arguments)
+	if (!process_image_has_arguments(image) || row->nr_arguments < hello->nr_arguments)
 		return false;
-	for (size_t i = 0; i + 1 < hello->nr_arguments; i++)
+	for (size_t i = 0; row->arguments && i + 1 < hello->nr_arguments; i++)
 		if (strcmp(row->arguments[i], hello->arguments[i]) != 0)
 			return false;
 	return true;
@@ -137,14 +137,12 @@ static bool is_fresh_fork(const struct process_image *image, int64_t time_us)
 /* What it executed was met by the CPU side before anything of the process was heard. */
 static bool is_known(const struct images *images, int32_t pid, int64_t time_us)
 {
-	for (size_t i = 0; i < images->all.nr; i++) {
-		const struct process_image *image = images->all.at[i];
+	const struct process_image *image = images_newest(images, pid);
 
-		if (image->row.pid == pid && image->is_seen && image->row.executed &&
-		    !image->row.tracked && !(image->over && image->row.end_us < time_us))
-			return true;
-	}
-	return false;
+	while (image && !(image->is_seen && image->row.executed && !image->row.tracked &&
+			  !(image->over && image->row.end_us < time_us)))
+		image = image->older;
+	return image;
 }
 
 /* NULL: it has said hello since, or was met since. */

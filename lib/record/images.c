@@ -3,9 +3,14 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "record/unaccounted.h"
+
+/* From the end of an image on: longer than hellos and records are late. */
+#define KEEP_US INT64_C(10000000)
 
 struct images *images_new(struct aggregate *aggregate, int64_t start_ns, bool has_records)
 {
@@ -24,8 +29,12 @@ void images_free(struct images *images)
 		return;
 	vec_each(&images->all, image) process_image_free(*image);
 	vec_free(&images->all);
+	vec_free(&images->running);
+	vec_free(&images->over);
 	vec_free(&images->endings);
 	vec_free(&images->filtered);
+	map_release(&images->newest_of);
+	intern_release(&images->texts);
 	pthread_mutex_destroy(&images->lock);
 	free(images);
 }
@@ -54,19 +63,53 @@ int64_t images_to_us(const struct images *images, uint64_t time_ns)
 	return ((int64_t)time_ns - images->start_ns) / 1000;
 }
 
+/* Of those that were over long before. */
+static void drop_arguments(struct images *images, int64_t now_us)
+{
+	size_t nr = 0;
+
+	while (nr < images->over.nr && images->over.at[nr]->row.end_us + KEEP_US <= now_us)
+		process_image_drop_arguments(images->over.at[nr++]);
+	images->over.nr -= nr;
+	if (nr)
+		memmove(images->over.at, images->over.at + nr,
+			images->over.nr * sizeof(images->over.at[0]));
+}
+
+/* The program itself keeps its own: they are known from us. */
+static void put_over(struct images *images, struct process_image *image)
+{
+	image->is_put = true;
+	if (image->row.id != 0)
+		vec_push(&images->over, image);
+	drop_arguments(images, image->row.end_us);
+}
+
 void images_publish(struct images *images, struct process_image *image)
 {
 	aggregate_process(images->aggregate, &image->row);
+	if (image->over && !image->is_put)
+		put_over(images, image);
+}
+
+struct process_image *images_newest(const struct images *images, int32_t pid)
+{
+	const uint64_t *newest = map_find(&images->newest_of, (uint64_t)pid);
+
+	return newest ? (struct process_image *)(uintptr_t)*newest : NULL;
 }
 
 struct process_image *images_add(struct images *images, int32_t pid, uint32_t number,
 				 uint32_t parent, uint64_t time_ns)
 {
-	struct process_image *image =
-		process_image_new(pid, number, parent, images_to_us(images, time_ns));
+	struct process_image *image = process_image_new(&images->texts, pid, number, parent,
+							images_to_us(images, time_ns));
 
 	image->row.id = aggregate_process(images->aggregate, &image->row);
+	image->older = images_newest(images, pid);
+	map_set(&images->newest_of, (uint64_t)pid, (uintptr_t)image);
 	vec_push(&images->all, image);
+	vec_push(&images->running, image);
 	return image;
 }
 
@@ -100,7 +143,7 @@ static void execute(struct images *images, struct process_image *image,
 	if (facts->executable)
 		process_image_set_executable(image, facts->executable);
 	/* Of the program itself we know the arguments as they were given. */
-	if (facts->arguments && !image->row.arguments)
+	if (facts->arguments && !process_image_has_arguments(image))
 		process_image_set_arguments(image, (const char *const *)facts->arguments,
 					    facts->nr_arguments);
 	if (facts->untracked_reason)
@@ -110,14 +153,11 @@ static void execute(struct images *images, struct process_image *image,
 
 struct process_image *images_at(struct images *images, int32_t pid, int64_t time_us, bool executed)
 {
-	for (size_t i = images->all.nr; i--;) {
-		struct process_image *image = images->all.at[i];
+	struct process_image *image = images_newest(images, pid);
 
-		if (image->row.pid == pid && image->row.start_us <= time_us &&
-		    (image->row.executed || !executed))
-			return image;
-	}
-	return NULL;
+	while (image && !(image->row.start_us <= time_us && (image->row.executed || !executed)))
+		image = image->older;
+	return image;
 }
 
 struct process_image *images_by_id(struct images *images, uint32_t id)
@@ -139,12 +179,12 @@ static struct process_image *find_unseen(struct images *images, int32_t pid)
 /* NULL: none that started later is known. */
 static struct process_image *first_after(const struct images *images, int32_t pid, int64_t time_us)
 {
-	vec_each(&images->all, image)
-	{
-		if ((*image)->row.pid == pid && (*image)->row.start_us > time_us)
-			return *image;
-	}
-	return NULL;
+	struct process_image *first = NULL, *image = images_newest(images, pid);
+
+	for (; image; image = image->older)
+		if (image->row.start_us > time_us)
+			first = image;
+	return first;
 }
 
 /* That of its own hello, or of who executed it. */
@@ -339,8 +379,17 @@ void images_leave_running(struct images *images)
 void images_each_running(struct images *images, void (*use)(void *context, int32_t pid),
 			 void *context)
 {
+	size_t kept = 0;
+
 	pthread_mutex_lock(&images->lock);
-	vec_each(&images->all, image) if (!(*image)->over) use(context, (*image)->row.pid);
+	vec_each(&images->running, image)
+	{
+		if ((*image)->over)
+			continue;
+		use(context, (*image)->row.pid);
+		images->running.at[kept++] = *image;
+	}
+	images->running.nr = kept;
 	pthread_mutex_unlock(&images->lock);
 }
 

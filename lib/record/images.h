@@ -12,6 +12,9 @@
  * endings.h is about how they ended and unaccounted.h about what the profile lacks of them.  Where
  * perf's records are there they decide, and they come late: passed_ns is the time that they have
  * reached.  What another thread says of a later time waits until then.
+ *
+ * All images are kept, for what is told of them late and for how they are called at the end, but not
+ * their arguments, which are much: some seconds after the end they are in the profile only.
  */
 #ifndef RECORD_IMAGES_H
 #define RECORD_IMAGES_H
@@ -20,6 +23,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/intern.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "record/aggregate/aggregate.h"
 #include "record/image_facts.h"
@@ -49,7 +54,11 @@ struct images {
 	void *hear_context;
 	uint64_t passed_ns;
 	VEC(struct process_image *) all; /* in the order of their start; ids are indexes of it */
-	VEC(struct ending) endings;	 /* in the future of perf's records */
+	struct map newest_of;		 /* by pid: the one before is its older */
+	struct intern texts;		 /* executables, reasons */
+	VEC(struct process_image *) running; /* and some that are over by now */
+	VEC(struct process_image *) over;    /* which have their arguments yet, the first first */
+	VEC(struct ending) endings;	     /* in the future of perf's records */
 	VEC(struct filtered) filtered;
 };
 
@@ -110,6 +119,8 @@ struct process_image *images_replace(struct images *images, struct process_image
 void images_publish(struct images *images, struct process_image *image);
 /* Once: what is over stays so. */
 void images_end_locked(struct images *images, struct process_image *image, uint64_t time_ns);
+/* The one of this pid that started last; NULL: none.  Others are its older ones. */
+struct process_image *images_newest(const struct images *images, int32_t pid);
 /* The image that the pid ran then; the newest if there was one by then. */
 struct process_image *images_at(struct images *images, int32_t pid, int64_t time_us, bool executed);
 /* NULL: there is none. */

@@ -8,11 +8,12 @@
 #include "base/alloc.h"
 #include "base/path.h"
 
-struct process_image *process_image_new(int32_t pid, uint32_t number, uint32_t parent,
-					int64_t start_us)
+struct process_image *process_image_new(struct intern *texts, int32_t pid, uint32_t number,
+					uint32_t parent, int64_t start_us)
 {
 	struct process_image *image = xcalloc(1, sizeof(*image));
 
+	image->texts = texts;
 	image->row = (struct profile_process){ .id = PROFILE_NONE,
 					       .parent = parent,
 					       .pid = pid,
@@ -35,27 +36,22 @@ void process_image_free(struct process_image *image)
 	if (!image)
 		return;
 	free_arguments((char **)image->row.arguments, image->row.nr_arguments);
-	free((char *)image->row.executable);
-	free((char *)image->row.untracked_reason);
 	free(image);
 }
 
-static void set_text(const char **place, const char *text)
+static const char *shared(const struct process_image *image, const char *text)
 {
-	char *copy = text ? xstrdup(text) : NULL;
-
-	free((char *)*place);
-	*place = copy;
+	return text ? intern_text(image->texts, intern_add(image->texts, text)) : NULL;
 }
 
 void process_image_set_executable(struct process_image *image, const char *path)
 {
-	set_text(&image->row.executable, path);
+	image->row.executable = shared(image, path);
 }
 
 void process_image_set_untracked_reason(struct process_image *image, const char *reason)
 {
-	set_text(&image->row.untracked_reason, reason);
+	image->row.untracked_reason = shared(image, reason);
 }
 
 void process_image_set_arguments(struct process_image *image, const char *const *arguments,
@@ -87,15 +83,31 @@ const char *process_image_name(const struct process_image *image)
 {
 	if (image->row.executable)
 		return image->row.executable;
-	if (image->row.nr_arguments)
+	if (image->row.arguments && image->row.nr_arguments)
 		return image->row.arguments[0];
 	return *image->comm ? image->comm : "?";
 }
 
-void process_image_need_arguments(struct process_image *image)
+bool process_image_need_arguments(struct process_image *image)
 {
 	const char *name = process_image_name(image);
+	bool need = !image->row.nr_arguments && image->row.executed;
 
-	if (!image->row.nr_arguments && image->row.executed)
+	if (need)
 		process_image_set_arguments(image, &name, 1);
+	return need;
+}
+
+void process_image_drop_arguments(struct process_image *image)
+{
+	/* Without an executable they are its name. */
+	if (!image->row.executable || !image->row.nr_arguments)
+		return;
+	free_arguments((char **)image->row.arguments, image->row.nr_arguments);
+	image->row.arguments = NULL;
+}
+
+bool process_image_has_arguments(const struct process_image *image)
+{
+	return image->row.arguments || image->row.nr_arguments;
 }

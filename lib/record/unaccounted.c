@@ -195,8 +195,8 @@ void unaccounted_finish(struct images *images, uint64_t time_ns, bool heap_on)
 		struct process_image *image = images->all.at[i];
 		bool has_records;
 
-		process_image_need_arguments(image);
-		images_publish(images, image);
+		if (process_image_need_arguments(image))
+			images_publish(images, image);
 		if (!image->row.tracked && heap_on)
 			tell_heap(images, image);
 		if (heap_on)

@@ -89,9 +89,9 @@ struct profile_process {
 	uint32_t id;	 /* 0: the program that was started */
 	uint32_t parent; /* process id, or PROFILE_NONE */
 	int32_t pid;
-	uint32_t image;		/* 0, 1, ... within the pid */
-	const char *executable; /* path, or NULL */
-	const char *const *arguments;
+	uint32_t image;		      /* 0, 1, ... within the pid */
+	const char *executable;	      /* path, or NULL */
+	const char *const *arguments; /* NULL: while it is recorded, those put before */
 	size_t nr_arguments;
 	int64_t start_us, end_us;
 	bool executed;	 /* it began by an exec, or as the program; if not, by a fork */

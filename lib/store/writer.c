@@ -410,7 +410,8 @@ static void cut_arguments(struct writer *writer, uint32_t process, size_t nr)
 void writer_put_process(struct writer *writer, const struct profile_process *process)
 {
 	put(writer, PUT_PROCESS, process);
-	for (size_t i = 0; i < process->nr_arguments && !writer->failure.code; i++)
+	for (size_t i = 0; process->arguments && i < process->nr_arguments && !writer->failure.code;
+	     i++)
 		put_argument(writer, process->id, i, process->arguments[i]);
 	if (!writer->failure.code)
 		cut_arguments(writer, process->id, process->nr_arguments);

@@ -628,6 +628,31 @@ Test(aggregate, keeps_no_figures_of_a_heap_that_were_passed_on)
 	aggregate_free(aggregate);
 }
 
+Test(aggregate, keeps_the_arguments_of_a_row_that_comes_without_them)
+{
+	const char *arguments[] = { "--fast" };
+	struct profile_process row = { .id = PROFILE_NONE,
+				       .arguments = arguments,
+				       .nr_arguments = 1 };
+	struct aggregate *aggregate = aggregate_new();
+	struct aggregate_sink expecting = sink;
+	struct kept kept = { 0 };
+
+	row.id = aggregate_process(aggregate, &row);
+	row.arguments = NULL;
+	aggregate_process(aggregate, &row);
+	expecting.process = expect_fast;
+	aggregate_flush(aggregate, &expecting, &kept);
+	aggregate_process(aggregate, &row);
+	expecting.process = keep_process;
+	aggregate_flush(aggregate, &expecting, &kept);
+	cr_assert_eq(kept.processes.nr, 1);
+	cr_assert_null(kept.processes.at[0].arguments);
+	cr_assert_eq(kept.processes.at[0].nr_arguments, 1);
+	kept_release(&kept);
+	aggregate_free(aggregate);
+}
+
 Test(aggregate, leaves_no_gap_between_events)
 {
 	struct aggregate *aggregate = aggregate_new();

@@ -279,13 +279,25 @@ static uint32_t put_by_id(struct rows *rows, struct map *map, uint32_t *nr_ids, 
 	return *row_id;
 }
 
+/* Of a row that has not all of its arguments with it: if they were not passed on yet. */
+static const char *const *fresh_arguments(const struct aggregate *aggregate, uint32_t process)
+{
+	const uint64_t *number = map_find(&aggregate->fresh_index.processes, process);
+	const struct profile_process *row =
+		number ? rows_at(&aggregate->fresh.processes, (uint32_t)*number) : NULL;
+
+	return row ? row->arguments : NULL;
+}
+
 uint32_t aggregate_process(struct aggregate *aggregate, const struct profile_process *process)
 {
 	struct profile_process row = *process;
 
 	lock(aggregate);
 	row.executable = copy(aggregate, process->executable);
-	row.arguments = copy_list(aggregate, process->arguments, process->nr_arguments);
+	row.arguments = process->arguments || !process->nr_arguments
+				? copy_list(aggregate, process->arguments, process->nr_arguments)
+				: fresh_arguments(aggregate, process->id);
 	row.untracked_reason = copy(aggregate, process->untracked_reason);
 
 	uint32_t id = put_by_id(&aggregate->fresh.processes, &aggregate->fresh_index.processes,
