@@ -2,16 +2,25 @@
 #include "record/processes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "record/endings.h"
 
+/* From the end of a process or thread until it is forgotten: longer than records are late. */
+#define KEEP_NS UINT64_C(2000000000)
+#define KEEP_US ((int64_t)KEEP_NS / 1000)
+
 struct processes {
 	struct images *images;
 	struct map by_pid; /* to struct process */
-	VEC(struct process *) all;
+	VEC(struct ended {
+		int32_t pid;
+		uint64_t time_ns;
+	})
+	ended; /* to be forgotten, the first first */
 };
 
 struct processes *processes_new(struct images *images)
@@ -36,9 +45,9 @@ void processes_free(struct processes *processes)
 {
 	if (!processes)
 		return;
-	vec_each(&processes->all, process) process_free(*process);
-	vec_free(&processes->all);
+	map_each(&processes->by_pid, entry) process_free((struct process *)(uintptr_t)entry->value);
 	map_release(&processes->by_pid);
+	vec_free(&processes->ended);
 	free(processes);
 }
 
@@ -58,9 +67,8 @@ static struct process *process_add(struct processes *processes, int32_t pid)
 	struct process *former = process_find(processes, pid);
 
 	if (former)
-		space_clear(&former->space);
+		process_free(former);
 	process->pid = pid;
-	vec_push(&processes->all, process);
 	map_set(&processes->by_pid, (uint64_t)pid, (uintptr_t)process);
 	return process;
 }
@@ -83,16 +91,44 @@ static struct process_thread *thread_find(struct process *process, int32_t tid)
 	return NULL;
 }
 
+/* The first thread says whether the process may be over. */
+static bool may_forget_thread(const struct process *process, const struct process_thread *thread,
+			      int64_t now_us)
+{
+	return thread->tid != process->pid && thread->row.end_us != PROFILE_NO_TIME &&
+	       now_us - thread->row.end_us >= KEEP_US;
+}
+
+static void forget_threads(struct process *process, int64_t now_us)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < process->nr_threads; i++)
+		if (may_forget_thread(process, &process->threads[i], now_us))
+			free((char *)process->threads[i].row.name);
+		else
+			process->threads[kept++] = process->threads[i];
+	process->nr_threads = kept;
+}
+
+static void make_room(struct process *process, int64_t now_us)
+{
+	if (process->nr_threads < process->threads_room)
+		return;
+	forget_threads(process, now_us);
+	if (process->nr_threads <= process->threads_room / 2 && process->threads_room)
+		return;
+	process->threads_room = process->threads_room ? 2 * process->threads_room : 1;
+	process->threads =
+		xreallocarray(process->threads, process->threads_room, sizeof(*process->threads));
+}
+
 static struct process_thread *thread_add(struct processes *processes, struct process *process,
 					 int32_t tid, uint64_t time_ns)
 {
 	struct process_thread *thread;
 
-	if (process->nr_threads == process->threads_room) {
-		process->threads_room = process->threads_room ? 2 * process->threads_room : 4;
-		process->threads = xreallocarray(process->threads, process->threads_room,
-						 sizeof(*process->threads));
-	}
+	make_room(process, images_to_us(processes->images, time_ns));
 	thread = &process->threads[process->nr_threads++];
 	*thread = (struct process_thread){
 		.tid = tid,
@@ -125,6 +161,35 @@ static void end_all_threads(struct processes *processes, struct process *process
 		free((char *)process->threads[i].row.name);
 	}
 	process->nr_threads = 0;
+}
+
+/* All of its threads have ended, the first one too: no more records of it are to come. */
+static bool is_over(struct process *process)
+{
+	return !process->nr_live && thread_find(process, process->pid);
+}
+
+static void forget_process(struct processes *processes, const struct ended *ended)
+{
+	struct process *process = process_find(processes, ended->pid);
+
+	if (!process || process->ended_ns != ended->time_ns || !is_over(process))
+		return;
+	map_remove(&processes->by_pid, (uint64_t)ended->pid);
+	process_free(process);
+}
+
+/* Those that ended long before, if it was for good. */
+static void forget_processes(struct processes *processes, uint64_t now_ns)
+{
+	size_t nr = 0;
+
+	while (nr < processes->ended.nr && processes->ended.at[nr].time_ns + KEEP_NS <= now_ns)
+		forget_process(processes, &processes->ended.at[nr++]);
+	processes->ended.nr -= nr;
+	if (nr)
+		memmove(processes->ended.at, processes->ended.at + nr,
+			processes->ended.nr * sizeof(processes->ended.at[0]));
 }
 
 static void set_name(char **place, const char *name)
@@ -235,6 +300,13 @@ void processes_passed(struct processes *processes, uint64_t time_ns)
 	endings_passed(processes->images, time_ns);
 }
 
+static void process_ends(struct processes *processes, struct process *process, uint64_t time_ns)
+{
+	images_end(processes->images, process->image, time_ns);
+	process->ended_ns = time_ns;
+	vec_push(&processes->ended, (struct ended){ .pid = process->pid, .time_ns = time_ns });
+}
+
 void processes_exit(struct processes *processes, uint64_t time_ns, int32_t pid, int32_t tid)
 {
 	struct process *process = process_find(processes, pid);
@@ -247,7 +319,8 @@ void processes_exit(struct processes *processes, uint64_t time_ns, int32_t pid, 
 		thread = thread_add(processes, process, tid, time_ns);
 	thread_end(processes, process, thread, time_ns);
 	if (!process->nr_live)
-		images_end(processes->images, process->image, time_ns);
+		process_ends(processes, process, time_ns);
+	forget_processes(processes, time_ns);
 }
 
 struct process *processes_at(struct processes *processes, uint64_t time_ns, int32_t pid)

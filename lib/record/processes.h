@@ -14,7 +14,7 @@
  *
  * A fork starts a process, an exec the next image of it; each has a row of its own among the
  * images, which the heap side knows as well.  The rest belongs to the thread that tells of the
- * records.
+ * records, and is forgotten some seconds after the end of the process or thread.
  */
 #ifndef RECORD_PROCESSES_H
 #define RECORD_PROCESSES_H
@@ -41,6 +41,7 @@ struct process {
 	} * threads;
 	size_t nr_threads, threads_room;
 	size_t nr_live;
+	uint64_t ended_ns; /* when none was live; it may go on with one that nobody told of */
 };
 
 struct processes;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -244,17 +245,118 @@ Test(processes, a_fork_starts_a_process_and_each_exec_an_image)
 
 Test(processes, a_pid_that_is_used_again_is_another_process)
 {
-	struct process *first, *second;
+	uint32_t first;
 
 	start(true);
 	exec(PROGRAM, 10, "/bin/sh");
 	fork_process(PROGRAM, 200, 20);
-	first = processes_at(processes, 21 * US, 200);
+	first = processes_at(processes, 21 * US, 200)->id;
 	processes_exit(processes, 30 * US, 200, 200);
 	fork_process(PROGRAM, 200, 40);
-	second = processes_at(processes, 41 * US, 200);
-	cr_assert(ne(ptr, first, second));
-	cr_assert(ne(u32, first->id, second->id));
+	cr_assert(ne(u32, processes_at(processes, 41 * US, 200)->id, first));
+}
+
+static uint64_t run_compiler(int32_t pid, uint64_t time_us)
+{
+	char *arguments[20];
+
+	for (size_t i = 0; i < 20; i++)
+		arguments[i] = xasprintf("-I/some/where/in/the/source/tree/%zu/of/%d", i, pid);
+	fork_process(PROGRAM, pid, time_us);
+	processes_exec(processes, (time_us + 10) * US, pid, "cc",
+		       &(struct image_facts){ .executable = (char *)"/bin/cc",
+					      .arguments = arguments,
+					      .nr_arguments = 20 });
+	processes_exit(processes, (time_us + 20000) * US, pid, pid);
+	for (size_t i = 0; i < 20; i++)
+		free(arguments[i]);
+	return time_us + 20000;
+}
+
+static void ignore_process(void *context, const struct profile_process *row)
+{
+	(void)context, (void)row;
+}
+
+static void ignore_thread(void *context, const struct profile_thread *row)
+{
+	(void)context, (void)row;
+}
+
+/* What is allocated after so many more processes. */
+static size_t bytes_after(int32_t *pid, uint64_t *time_us, int nr)
+{
+	const struct aggregate_sink nowhere = { .process = ignore_process,
+						.thread = ignore_thread };
+
+	for (int i = 0; i < nr; i++) {
+		*time_us = run_compiler(++*pid, *time_us);
+		if (!(i % 50))
+			aggregate_flush(aggregate, &nowhere, NULL);
+	}
+	return mallinfo2().uordblks + mallinfo2().hblkhd;
+}
+
+Test(processes, a_process_that_has_ended_takes_little_memory)
+{
+	const struct mapping mapping = { .start = 0x1000, .end = 0x2000 };
+	int32_t pid = PROGRAM;
+	uint64_t time_us = 20;
+	size_t before, after;
+
+	start(true);
+	exec(PROGRAM, 10, "/bin/sh");
+	for (int i = 0; i < 20; i++)
+		vec_push(&processes_at(processes, 15 * US, PROGRAM)->space, mapping);
+	before = bytes_after(&pid, &time_us, 5000);
+	after = bytes_after(&pid, &time_us, 5000);
+	cr_assert(lt(sz, after, before + 5000 * 700));
+}
+
+Test(processes, a_thread_that_has_ended_takes_no_memory)
+{
+	size_t room;
+
+	start(true);
+	exec(PROGRAM, 10, "/bin/app");
+	for (int i = 1; i < 5000; i++) {
+		uint64_t time_ns = (uint64_t)i * 100000 * US;
+
+		processes_fork(processes, &(struct process_fork){ time_ns, PROGRAM, PROGRAM + i,
+								  PROGRAM, PROGRAM });
+		processes_exit(processes, time_ns + US, PROGRAM, PROGRAM + i);
+	}
+	room = processes_at(processes, UINT64_C(5000) * 100000 * US, PROGRAM)->threads_room;
+	cr_assert(lt(sz, room, 100));
+}
+
+Test(processes, what_comes_soon_after_the_end_of_a_process_is_of_it)
+{
+	uint32_t id;
+
+	start(true);
+	exec(PROGRAM, 10, "/bin/sh");
+	fork_process(PROGRAM, 200, 20);
+	id = processes_at(processes, 21 * US, 200)->id;
+	processes_exit(processes, 30 * US, 200, 200);
+	fork_process(PROGRAM, 201, 1500000);
+	processes_exit(processes, UINT64_C(1900000) * US, 201, 201);
+	cr_assert(eq(u32, processes_at(processes, UINT64_C(1900001) * US, 200)->id, id));
+}
+
+Test(processes, one_whose_first_thread_nobody_told_of_may_go_on)
+{
+	uint32_t id;
+
+	start(true);
+	exec(PROGRAM, 10, "/bin/sh");
+	fork_process(PROGRAM, 200, 20);
+	processes_fork(processes, &(struct process_fork){ 30 * US, 200, 201, 200, 200 });
+	id = processes_at(processes, 31 * US, 200)->id;
+	processes_exit(processes, 40 * US, 200, 201);
+	fork_process(PROGRAM, 300, 50);
+	processes_exit(processes, UINT64_C(60000000) * US, 300, 300);
+	cr_assert(eq(u32, processes_at(processes, UINT64_C(60000001) * US, 200)->id, id));
 }
 
 Test(processes, a_fork_copies_the_mappings_and_an_exec_drops_them)
