@@ -393,6 +393,18 @@ void images_each_running(struct images *images, void (*use)(void *context, int32
 	pthread_mutex_unlock(&images->lock);
 }
 
+bool images_is_over(struct images *images, uint32_t id)
+{
+	const struct process_image *image;
+	bool is_over;
+
+	pthread_mutex_lock(&images->lock);
+	image = images_by_id(images, id);
+	is_over = image && image->over;
+	pthread_mutex_unlock(&images->lock);
+	return is_over;
+}
+
 uint32_t images_id_at(struct images *images, int32_t pid, uint64_t time_ns, bool at_last)
 {
 	const struct process_image *image = NULL;

@@ -101,6 +101,7 @@ void images_leave_running(struct images *images);
 /* The pid of each image that is not over. */
 void images_each_running(struct images *images, void (*use)(void *context, int32_t pid),
 			 void *context);
+bool images_is_over(struct images *images, uint32_t id);
 /* The image that the pid ran at this time; PROFILE_NONE: none, or it cannot be told yet, unless
  * at_last. */
 uint32_t images_id_at(struct images *images, int32_t pid, uint64_t time_ns, bool at_last);

@@ -37,9 +37,13 @@ struct memory {
 	uint64_t start_ns;
 	VEC(int32_t) pids; /* that run now */
 	VEC(struct look) looks;
-	struct map moments_of; /* process to index */
-	VEC(struct moments) moments;
-	VEC(uint32_t) process_of; /* by moments */
+	struct map series_of; /* process to index */
+	VEC(struct series {
+		uint32_t process;
+		bool over; /* at the last push */
+		struct moments moments;
+	})
+	series; /* of processes that run, or have just ended */
 	uint64_t pushed_ns;
 	uint64_t nr_refused;
 	int refused_errno;
@@ -123,14 +127,13 @@ static void look_at_all(struct memory *memory)
 static struct moments *moments_of(struct memory *memory, uint32_t process)
 {
 	bool added;
-	uint64_t *index = map_add(&memory->moments_of, process, &added);
+	uint64_t *index = map_add(&memory->series_of, process, &added);
 
 	if (added) {
-		*index = memory->moments.nr;
-		vec_add(&memory->moments);
-		vec_push(&memory->process_of, process);
+		*index = memory->series.nr;
+		vec_push(&memory->series, (struct series){ .process = process });
 	}
-	return &memory->moments.at[*index];
+	return &memory->series.at[*index].moments;
 }
 
 /* Gives each look to the image that ran; those that cannot be told yet stay. */
@@ -150,15 +153,39 @@ static void sort_looks(struct memory *memory, bool at_last)
 	memory->looks.nr = kept;
 }
 
+static void push_series(const struct memory *memory, struct series *series, bool at_last)
+{
+	struct moments_taken taken = moments_take(&series->moments, at_last);
+
+	if (taken.nr)
+		aggregate_memory(memory->aggregate, series->process, taken.at, taken.nr,
+				 taken.whole);
+}
+
+/* The last one takes its place. */
+static void forget(struct memory *memory, size_t index)
+{
+	struct series *series = &memory->series.at[index];
+
+	map_remove(&memory->series_of, series->process);
+	moments_release(&series->moments);
+	if (index != --memory->series.nr) {
+		*series = memory->series.at[memory->series.nr];
+		map_set(&memory->series_of, series->process, index);
+	}
+}
+
 static void push(struct memory *memory, bool at_last)
 {
 	sort_looks(memory, at_last);
-	for (size_t i = 0; i < memory->moments.nr; i++) {
-		struct moments_taken taken = moments_take(&memory->moments.at[i], at_last);
+	for (size_t i = memory->series.nr; i--;) {
+		struct series *series = &memory->series.at[i];
+		bool was_over = series->over; /* so all looks at it have been sorted since */
 
-		if (taken.nr)
-			aggregate_memory(memory->aggregate, memory->process_of.at[i], taken.at,
-					 taken.nr, taken.whole);
+		series->over = images_is_over(memory->images, series->process);
+		push_series(memory, series, at_last || was_over);
+		if (was_over)
+			forget(memory, i);
 	}
 }
 
@@ -221,12 +248,11 @@ static void *memory_thread(void *context)
 
 static void release(struct memory *memory)
 {
-	vec_each(&memory->moments, moments) moments_release(moments);
-	vec_free(&memory->moments);
-	vec_free(&memory->process_of);
+	vec_each(&memory->series, series) moments_release(&series->moments);
+	vec_free(&memory->series);
 	vec_free(&memory->looks);
 	vec_free(&memory->pids);
-	map_release(&memory->moments_of);
+	map_release(&memory->series_of);
 	if (memory->stop_fd >= 0)
 		close(memory->stop_fd);
 	free(memory);
