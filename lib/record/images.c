@@ -63,17 +63,19 @@ int64_t images_to_us(const struct images *images, uint64_t time_ns)
 	return ((int64_t)time_ns - images->start_ns) / 1000;
 }
 
-/* Of those that were over long before. */
+/* Of those that were over long before: of many at once. */
 static void drop_arguments(struct images *images, int64_t now_us)
 {
 	size_t nr = 0;
 
+	if (!images->over.nr || images->over.at[0]->row.end_us + KEEP_US + KEEP_US / 8 > now_us)
+		return;
+
 	while (nr < images->over.nr && images->over.at[nr]->row.end_us + KEEP_US <= now_us)
 		process_image_drop_arguments(images->over.at[nr++]);
 	images->over.nr -= nr;
-	if (nr)
-		memmove(images->over.at, images->over.at + nr,
-			images->over.nr * sizeof(images->over.at[0]));
+	memmove(images->over.at, images->over.at + nr,
+		images->over.nr * sizeof(images->over.at[0]));
 }
 
 /* The program itself keeps its own: they are known from us. */

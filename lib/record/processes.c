@@ -179,17 +179,19 @@ static void forget_process(struct processes *processes, const struct ended *ende
 	process_free(process);
 }
 
-/* Those that ended long before, if it was for good. */
+/* Those that ended long before, if it was for good: many at once. */
 static void forget_processes(struct processes *processes, uint64_t now_ns)
 {
 	size_t nr = 0;
 
+	if (!processes->ended.nr || processes->ended.at[0].time_ns + KEEP_NS + KEEP_NS / 8 > now_ns)
+		return;
+
 	while (nr < processes->ended.nr && processes->ended.at[nr].time_ns + KEEP_NS <= now_ns)
 		forget_process(processes, &processes->ended.at[nr++]);
 	processes->ended.nr -= nr;
-	if (nr)
-		memmove(processes->ended.at, processes->ended.at + nr,
-			processes->ended.nr * sizeof(processes->ended.at[0]));
+	memmove(processes->ended.at, processes->ended.at + nr,
+		processes->ended.nr * sizeof(processes->ended.at[0]));
 }
 
 static void set_name(char **place, const char *name)
