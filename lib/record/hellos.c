@@ -72,6 +72,7 @@ static void image_says_hello(struct images *images, struct process_image *image,
 {
 	image->row.executed |= !hello->is_forked;
 	image->said_parent_pid = hello->parent_pid;
+	image->said_ns = hello->time_ns;
 	if (!images_have_records_of(images, hello->pid) &&
 	    image->row.start_us > images_to_us(images, hello->time_ns))
 		image->row.start_us = images_to_us(images, hello->time_ns);
@@ -145,6 +146,18 @@ static bool is_known(const struct images *images, int32_t pid, int64_t time_us)
 	return image;
 }
 
+/* The newest of the process came after it. */
+static bool is_heard(const struct process_image *newest, const struct process_exec *exec,
+		     int64_t time_us)
+{
+	if (!newest)
+		return false;
+	/* By the clock of hellos: that of execs may be some hundred microseconds off. */
+	if (exec->by_pid == exec->pid && newest->said_ns && exec->by_said_ns)
+		return newest->said_ns > exec->by_said_ns;
+	return newest->row.start_us >= time_us;
+}
+
 /* NULL: it has said hello since, or was met since. */
 static struct process_image *execute_unheard(struct images *images, const struct process_exec *exec)
 {
@@ -155,7 +168,7 @@ static struct process_image *execute_unheard(struct images *images, const struct
 		former->is_seen = false; /* as what was executed */
 		return former;
 	}
-	if ((former && former->row.start_us >= time_us) || is_known(images, exec->pid, time_us))
+	if (is_heard(former, exec, time_us) || is_known(images, exec->pid, time_us))
 		return NULL;
 	if (former && exec->by_pid == exec->pid)
 		return images_replace(images, former, exec->time_ns);

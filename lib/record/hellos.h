@@ -35,6 +35,7 @@ uint32_t hellos_match(struct images *images, const struct process_hello *hello, 
 struct process_exec {
 	int32_t pid, by_pid; /* the same: in place of what it ran so far */
 	uint64_t time_ns;    /* before it */
+	uint64_t by_said_ns; /* when who says so had said hello */
 };
 
 /* An image of its own, which may say hello yet; NULL: it has said so, or perf's records tell of it. */

@@ -131,6 +131,9 @@ struct process_image *images_replace(struct images *images, struct process_image
 	if (former->row.end_us == PROFILE_NO_TIME ||
 	    former->row.end_us > images_to_us(images, time_ns))
 		former->row.end_us = images_to_us(images, time_ns);
+	/* A look may have met it just after. */
+	if (former->row.start_us > former->row.end_us)
+		former->row.start_us = former->row.end_us;
 	former->over = true;
 	former->row.replaced = true;
 	images_publish(images, former);

@@ -26,6 +26,7 @@ struct process_image {
 	bool over;
 	bool is_seen;	     /* without perf's records: the CPU side knows what it executes */
 	bool is_told;	     /* who executed it said so */
+	uint64_t said_ns;    /* when it said hello; 0: not yet */
 	uint64_t unheard_ns; /* by then it had not said hello; 0: it may have */
 	char comm[16]; /* what the kernel called it at its exec, cut to 15 bytes; "": not known */
 	int32_t said_parent_pid; /* by its hello; 0: nothing */

@@ -237,7 +237,8 @@ static void process_ended_as(void *context, int32_t pid, uint64_t time_ns, int w
 static void process_executed(void *context, const struct heap_exec *exec)
 {
 	const struct sides *sides = context;
-	const struct process_exec process = { exec->pid, exec->by_pid, exec->time_ns };
+	const struct process_exec process = { exec->pid, exec->by_pid, exec->time_ns,
+					      exec->by_said_ns };
 	struct process_image *image = hellos_executed(sides->images, &process);
 	struct image_facts facts;
 

@@ -45,6 +45,7 @@ struct heap_hello {
 struct heap_exec {
 	int32_t pid, by_pid; /* the same: in its own place */
 	uint64_t time_ns;    /* CLOCK_MONOTONIC, before it */
+	uint64_t by_said_ns; /* of the hello of who says so; 0: not known */
 	char *path;	     /* as it was given; NULL: not known */
 	bool is_filtered;    /* under filters (seccomp) with which it will say no hello */
 };

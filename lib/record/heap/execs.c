@@ -43,6 +43,7 @@ static void add(struct execs *execs, const struct segment *segment, const struct
 	vec_push(&execs->waiting, (struct heap_exec){ .pid = exec->pid,
 						      .by_pid = segment->pid,
 						      .time_ns = ticks_ns(ticks, exec->clock),
+						      .by_said_ns = segment->shared->start_ns,
 						      .path = size ? xstrdup(exec->path) : NULL,
 						      .is_filtered = exec->filtered });
 }
