@@ -71,6 +71,21 @@ def test_four_threads_and_eight_sites_are_as_the_program_counted(record, program
     assert not profile.spoiled_heap()
 
 
+@pytest.mark.parametrize("seed", range(1, 7))
+def test_threads_at_the_same_time_are_as_the_program_counted(record, programs, seed):
+    """They take each other's blocks as chance has it; all of them only allocate until the peak, and only free after."""
+    profile = record(programs / "heap_parallel", seed, options=["--cpu=off"] if seed % 2 else [])
+    heap = profile.report()["heap"]
+    truth = json.loads(profile.stdout)
+
+    assert by_function(heap, truth) == truth
+    others = heap["peak_bytes"] - sum(site["at_peak_bytes"] for site in truth.values())
+    assert 0 <= others < 100000
+    assert heap["temporary"] == sum(site["temporary"] for site in truth.values()) > 100
+    sums_agree(heap)
+    assert not profile.spoiled_heap()
+
+
 @pytest.mark.parametrize("options", [[], ["--cpu=off"]], ids=["beside_samples", "alone"])
 def test_what_each_thread_did_is_as_the_program_counted(record, programs, options):
     keys = ["tid", "allocations", "frees", "reallocations", "allocated_bytes", "freed_bytes", "temporary"]
