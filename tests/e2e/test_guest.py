@@ -72,6 +72,30 @@ def test_blocks_from_indirect_functions_and_from_before_any_constructor_count(gu
     assert run.image["freed_bytes"] == 100 + 200 + 400 + 800
 
 
+RESOLVES = """
+    #include <stdlib.h>
+    static int *block;
+    static int answer(void) { return *block; }
+    static int (*resolve(void))(void) { block = calloc(1, 100); *block = 42; return answer; }
+    int indirect(void) __attribute__((ifunc("resolve")));
+    int ask(void) { return indirect(); }
+    void forget(void) { free(block); }
+"""
+
+
+def test_a_block_from_the_resolver_of_an_indirect_function_of_a_library_counts(guest, tmp_path, need):
+    """It is called when the function is.  (Of a library that is bound at once it is called before anything that is
+    preloaded can be, and an allocator there crashes.)"""
+    need.tool("gcc")
+    library = build(tmp_path, "libresolves.so", RESOLVES, "-shared", "-fPIC", "-Wl,-z,lazy")
+    asks = build(tmp_path, "asks", "int ask(void); void forget(void);\nint main(void) { int n = ask(); forget(); "
+                                   "return n; }", library)
+    run = guest(asks)
+    sound(run.image)
+    assert run.status == 42
+    assert run.image["frees"] == 1 and run.image["freed_bytes"] == 100
+
+
 @pytest.mark.parametrize("way, live", [
     ("return", 1060), ("exit", 1060), ("_exit", 1000), ("quick_exit", 1010),
     ("abort", 1000), ("kill", 1000), ("segv", 1000), ("trap", 1000),
@@ -107,6 +131,16 @@ def test_a_thread_is_not_cancelled_inside_the_shim(guest, programs):
     assert allocations == frees > 1000
     assert run.image["stalled_ns"] > 0
     assert allocations < run.image["allocations"] <= allocations + 2 + 60
+
+
+def test_threads_are_cancelled_where_they_wait_for_a_child(record, runner, programs):
+    alone = runner.run(programs / "guest_waits")
+    profile = record(programs / "guest_waits", options=["--cpu=off"])
+    assert profile.stdout == alone.stdout == "6 6 1\n"
+    sites = [site for site in profile.report()["heap"]["sites"] if site["stack"][-2] == "clean_up"]
+    assert sum(site["allocations"] for site in sites) == sum(site["temporary"] for site in sites) == 6
+    # The child of system() may be killed before the shim is in it.
+    assert profile.sql("SELECT * FROM quality WHERE kind IN ('lost', 'bounded')") == []
 
 
 def test_more_threads_than_there_are_rings_are_no_reason_to_fail(guest, programs):
