@@ -60,15 +60,27 @@ def test_a_cleaned_environment_is_no_reason(record):
     assert untracked(report) == []
 
 
-@pytest.mark.parametrize("sanitizer", ["address", "leak", "thread"])
-def test_a_program_with_a_sanitizer_runs_as_ever(record, runner, need, sanitizer):
+def named_by_its_malloc(*command):
+    """The executable exports its malloc, and nothing that says whose it is."""
+    return pytest.param(*command, marks=pytest.mark.xfail(
+        strict=True, reason="named as an executable with a malloc of its own, not as a sanitizer"))
+
+
+@pytest.mark.parametrize("compiler, sanitizer, how", [
+    ("gcc", "address", ""), ("gcc", "leak", ""), ("gcc", "thread", ""),
+    named_by_its_malloc("gcc", "address", "-static-libasan"),
+    named_by_its_malloc("gcc", "leak", "-static-liblsan"),
+    named_by_its_malloc("gcc", "thread", "-static-libtsan"),
+    ("clang", "address", ""), ("clang", "leak", ""), ("clang", "memory", ""), ("clang", "thread", ""),
+])
+def test_a_program_with_a_sanitizer_runs_as_ever(record, runner, need, compiler, sanitizer, how):
     """libasan stops a program in which another library comes first, the child of a shell too."""
-    need.tool("gcc")
+    need.tool(compiler)
     source = runner.folder / "sanitized.c"
     source.write_text("#include <stdlib.h>\nint main(void) { free(malloc(9)); return 3; }\n")
-    made = runner.run("gcc", f"-fsanitize={sanitizer}", source, "-o", "sanitized")
+    made = runner.run(compiler, f"-fsanitize={sanitizer}", *how.split(), source, "-o", "sanitized")
     if made.returncode:
-        pytest.skip(f"gcc makes no program with -fsanitize={sanitizer}")
+        pytest.skip(f"{compiler} makes no program with -fsanitize={sanitizer} {how}")
     for command in ["./sanitized"], ["sh", "-c", "env -i ./sanitized; exit $?"]:
         profile = record(*command, status=3)
         assert profile.stdout == "" and "ASan runtime" not in profile.stderr
