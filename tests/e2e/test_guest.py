@@ -123,6 +123,61 @@ def test_threads_allocate(guest, programs, way, number, threads):
     assert frees <= run.image["frees"] <= frees + 2 * threads
 
 
+# Bytes of stack, beyond what the function itself needs.  On x86-64 they are 1,560 and 1,608 for blocks, 304 for
+# free(), 512 for waitpid(); 7,752 and 10,016 for execve() and execl(), which may have to make an environment.
+STACK_LIMITS = {"malloc": 2048, "malloc, deep": 2048, "realloc": 2048, "calloc": 2048, "posix_memalign": 2048,
+                "free": 512, "fork": 512, "waitpid": 768, "execve": 8192, "execl": 10752}
+
+
+def test_the_shim_needs_little_of_a_stack(record, runner, programs):
+    env = {"LD_BIND_NOW": "1"}  # or it is the loader that gets furthest down
+    alone = json.loads(runner.run(programs / "guest_stack", env=env).stdout)
+    profile = record(programs / "guest_stack", options=["--cpu=off"], env=env)
+    watched = json.loads(profile.stdout)
+    more = {name: watched[name] - alone[name] for name in alone}
+    assert profile.report()["heap"]["tracked"] and more.keys() == STACK_LIMITS.keys()
+    assert all(128 <= more[name] <= limit for name, limit in STACK_LIMITS.items()), more
+
+
+EXECUTES_IN_A_HANDLER = """
+    #include <signal.h>
+    #include <stdio.h>
+    #include <sys/mman.h>
+    #include <sys/wait.h>
+    #include <unistd.h>
+    static int status;
+    static void on_signal(int number)
+    {
+        if (!fork()) {
+            execl("/bin/true", "true", NULL);
+            _exit(9);
+        }
+        wait(&status);
+        (void)number;
+    }
+    int main(void)
+    {
+        char *memory = mmap(NULL, 4096 + 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        stack_t stack = { .ss_sp = memory + 4096, .ss_size = 8192 };
+        struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
+        mprotect(memory, 4096, PROT_NONE);
+        sigaltstack(&stack, NULL);
+        sigaction(SIGUSR1, &action, NULL);
+        raise(SIGUSR1);
+        printf("%x\\n", (unsigned int)status);
+        return 0;
+    }
+"""
+
+
+@pytest.mark.xfail(strict=True, reason="an environment is made on the stack: 7.6 KiB, 9.8 KiB for execl() and its kin")
+def test_a_signal_stack_of_8_KiB_is_enough_to_execute_a_program(record, runner, tmp_path, need):
+    """As crash handlers do."""
+    need.tool("gcc")
+    program = build(tmp_path, "executes", EXECUTES_IN_A_HANDLER)
+    assert record(program, options=["--cpu=off"]).stdout == runner.run(program).stdout == "0\n"
+
+
 def test_a_thread_is_not_cancelled_inside_the_shim(guest, programs):
     """It waits for room in rings of 256 events that are read each 5 ms."""
     run = guest(programs / "guest_threads", "cancel", 60, options=["-r", 8, "-d", 5])
