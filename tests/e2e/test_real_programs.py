@@ -125,26 +125,30 @@ def test_a_rust_program(same, runner, programs, need):
 
 # --- what others test themselves with ---------------------------------------------------------
 
-PYTHON_TESTS = ["test_fork1", "test_thread", "test_mmap", "test_json", "test_zlib", "test_ctypes"]
+PYTHON_LIBRARY = "/usr/lib/python3.11/test"
+PYTHON_TESTS = ["ctypes", "fork1", "gc", "json", "mmap", "os", "popen", "shutil", "signal", "subprocess", "thread",
+                "threading", "tracemalloc", "zlib"]
 
 
-def outcomes(text):
-    """Of python3 -m test: which modules failed, in no order."""
-    lines = text.splitlines()
-    failed = [i for i, line in enumerate(lines) if re.match(r"\d+ tests? failed:$", line)]
-    return sorted(lines[failed[0] + 1].split()) if failed else []
+def failures(result):
+    """Of python3 -m test -w: what failed the last time it was tried."""
+    output = result.stdout + result.stderr
+    return set(re.findall(r"^(?:FAIL|ERROR): .*", output.rpartition("Re-running failed tests")[2], re.MULTILINE))
 
 
 @pytest.mark.long
-def test_pythons_own_tests(runner, record, need):
-    """Threads, forks, foreign code: what fails there fails without cprof, too."""
-    need.file("/usr/lib/python3.11/test/test_json", "libpython3.11-testsuite")
-    command = ["/usr/bin/python3", "-m", "test", *PYTHON_TESTS]
-    plain = runner.run(*command, timeout=1200)
-    profile = record(*command, status=None, options=["-q"], timeout=1200)
-    assert outcomes(profile.stdout) == outcomes(plain.stdout)
+@pytest.mark.parametrize("module", PYTHON_TESTS)
+def test_pythons_own_tests(runner, record, need, module):
+    """Threads, signals, processes, foreign code: what fails there fails without cprof, too."""
+    name = f"test_{module}"
+    need.file(f"{PYTHON_LIBRARY}/test_json", "libpython3.11-testsuite")
+    command = ["/usr/bin/python3", "-m", "test", "-w", name]
+    plain = runner.run(*command, timeout=600)
+    profile = record(*command, status=None, options=["-q"], timeout=600)
+    assert "Tests result: " in plain.stdout
+    assert failures(profile) == failures(plain)
     assert profile.returncode == plain.returncode
-    assert profile.report()["heap"]["tracked"]
+    assert profile.sql("SELECT tracked FROM process WHERE parent IS NULL AND image = 0") == [(1,)]
 
 
 # Of modules that take long, the parts with processes, pipes and signals.
@@ -163,7 +167,7 @@ PYTHON_PARTS = {
 @pytest.mark.parametrize("malloc", ["malloc", "pymalloc"])
 def test_pythons_own_tests_of_processes(runner, record, need, module, malloc):
     """Those that fail are run once more: they are for machines with time."""
-    need.file("/usr/lib/python3.11/test/test_json", "libpython3.11-testsuite")
+    need.file(f"{PYTHON_LIBRARY}/test_json", "libpython3.11-testsuite")
     parts = [word for part in PYTHON_PARTS[module] for word in ("-m", part)]
     command = ["/usr/bin/python3", "-m", "test", "-w", *parts, module]
     env = {"PYTHONMALLOC": malloc}
