@@ -2,10 +2,14 @@
 """Real programs do under cprof what they do without it, and both halves are there."""
 
 import json
+import os
 import re
 import time
+from pathlib import Path
 
 import pytest
+
+from sums import check_stored_sums
 
 pytestmark = pytest.mark.slow
 
@@ -121,6 +125,52 @@ def test_a_rust_program(same, runner, programs, need):
                for f in report["cpu"]["functions"]), hot
     assert any(frame["name"] == "rust_words::main" for site in report["heap"]["sites"]
                for frame in site["frames"])
+
+
+# --- while others have the CPUs ---------------------------------------------------------------
+
+
+@pytest.fixture
+def busy(runner):
+    """Three loops for each CPU."""
+    loops = [runner.start("sh", "-c", "while :; do :; done") for _ in range(3 * os.cpu_count())]
+    yield
+    for loop in loops:
+        loop.kill()
+        loop.wait()
+
+
+def check_nothing_is_missing(profile):
+    """What was followed is what the shim counted, image by image.  (A reallocation of a block that a fork left is a
+    free and an allocation.)"""
+    assert profile.spoiled_heap() == []
+    assert profile.sql("SELECT * FROM heap WHERE late_events OR lost_events OR unknown_frees OR NOT peak_exact") == []
+    assert profile.sql("SELECT * FROM heap WHERE allocated_bytes <> counted_bytes "
+                       "OR allocations + reallocations <> counted_allocations + counted_reallocations "
+                       "OR allocations - frees - inherited_frees <> counted_allocations - counted_frees") == []
+    check_stored_sums(profile)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("options", [[], ["--cpu=off"]], ids=["beside_samples", "alone"])
+def test_nothing_of_python_is_missed_on_busy_cpus(busy, record, options):
+    work = Path(__file__).parent.parent / "bench" / "json_work.py"
+    profile = record("/usr/bin/python3", work, 20, options=["-q", *options], env=FIXED)
+    check_nothing_is_missing(profile)
+    assert profile.report()["heap"]["allocations"] > 1000000
+
+
+@pytest.mark.long
+def test_nothing_of_a_build_is_missed_on_busy_cpus(busy, runner, record, need):
+    need.tool("make")
+    names = [f"part{i}" for i in range(12)]
+    for name in names:
+        (runner.folder / f"{name}.c").write_text(c_source(20))
+    (runner.folder / "Makefile").write_text(f"all: {' '.join(f'{name}.o' for name in names)}\nCC = /usr/bin/gcc\n")
+    profile = record("make", "-j2", options=["-q"])
+    check_nothing_is_missing(profile)
+    programs = profile.sql("SELECT executable FROM v_process WHERE executed AND tracked")
+    assert sum(path.endswith("/cc1") for path, in programs) == len(names)
 
 
 # --- what others test themselves with ---------------------------------------------------------
