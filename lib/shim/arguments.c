@@ -18,14 +18,26 @@ static size_t count(va_list *rest)
 	return nr;
 }
 
-bool arguments_collect(struct arguments *arguments, const char *first, va_list *rest)
+static size_t bytes_of(size_t nr)
+{
+	return (nr + 1) * sizeof(char *);
+}
+
+size_t arguments_room(va_list *rest)
+{
+	size_t bytes = bytes_of(count(rest));
+
+	return bytes <= ARGUMENTS_ROOM_MAX ? bytes : 0;
+}
+
+bool arguments_collect(struct arguments *arguments, const char *first, va_list *rest, void *room)
 {
 	size_t nr = count(rest);
 
-	arguments->all = arguments->fixed;
+	arguments->all = room;
 	arguments->mapped_bytes = 0;
-	if (nr >= ARGUMENTS_FIXED) {
-		arguments->mapped_bytes = (nr + 1) * sizeof(char *);
+	if (bytes_of(nr) > ARGUMENTS_ROOM_MAX) {
+		arguments->mapped_bytes = bytes_of(nr);
 		arguments->all = sys_mmap_private(arguments->mapped_bytes);
 		if (sys_failed(arguments->all))
 			return false;

@@ -3,13 +3,13 @@
  * arguments - a list of arguments, as execl() has it, as an array, as execv() wants it.
  *
  *	va_start(list, first);
- *	if (arguments_collect(&arguments, first, &list)) {
+ *	if (arguments_collect(&arguments, first, &list, alloca(arguments_room(&list)))) {
  *		use(arguments.all);
  *		arguments_release(&arguments);
  *	}
  *	va_end(list);
  *
- * Does not allocate: what does not fit into it is in a mapping of its own.
+ * Does not allocate, and takes no more of the stack than there are.
  */
 #ifndef SHIM_ARGUMENTS_H
 #define SHIM_ARGUMENTS_H
@@ -18,19 +18,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define ARGUMENTS_FIXED 256
+/* More get memory of their own. */
+#define ARGUMENTS_ROOM_MAX 2048
 
 struct arguments {
 	char **all; /* ends with NULL */
-	char *fixed[ARGUMENTS_FIXED];
 	size_t mapped_bytes;
 };
+
+/* Bytes for the first one, the rest and the NULL that ends it; 0: there are very many. */
+size_t arguments_room(va_list *rest);
 
 /*
  * Takes the rest up to and with the NULL that ends it, so that what follows is next.  False if
  * there is no memory for so many; nothing is taken then.
  */
-bool arguments_collect(struct arguments *arguments, const char *first, va_list *rest);
+bool arguments_collect(struct arguments *arguments, const char *first, va_list *rest, void *room);
 void arguments_release(struct arguments *arguments);
 
 #endif

@@ -17,6 +17,8 @@
 extern void *__libc_stack_end __attribute__((weak));
 
 #define PATH_BYTES 96
+/* Of the entry with the recorder's path and what is known of filters. */
+#define HEAP_BYTES 192
 
 /* Once at the start. */
 static char heap_path[PATH_BYTES];
@@ -127,14 +129,13 @@ static char *put_filters(char *to)
 }
 
 /* The whole entry. */
-static char *put_heap(char to[ENV_HEAP_BYTES])
+static void put_heap(char to[HEAP_BYTES])
 {
 	size_t length = strlen(heap_path);
 
 	memcpy(to, HEAP, strlen(HEAP));
 	memcpy(to + strlen(HEAP), heap_path, length);
 	*put_filters(to + strlen(HEAP) + length) = '\0';
-	return to;
 }
 
 bool env_remember(void)
@@ -181,34 +182,6 @@ static size_t count(char *const envp[])
 	return nr;
 }
 
-/* Room for what is there, our three and the end, or NULL. */
-static char **make_room(struct env *env, size_t nr)
-{
-	if (nr <= ENV_FIXED - 2)
-		return env->fixed;
-	env->mapped_bytes = (nr + 4) * sizeof(char *);
-	env->mapped = sys_mmap_private(env->mapped_bytes);
-	if (!sys_failed(env->mapped))
-		return env->mapped;
-	env->mapped = NULL;
-	return NULL;
-}
-
-/* "NAME=<ours>:<theirs>" in `to`; without theirs if that is too long. */
-static char *join(char *to, size_t size, const char *name_is, const char *ours, const char *theirs)
-{
-	size_t used = strlen(name_is), length = strlen(ours);
-
-	memcpy(to, name_is, used);
-	memcpy(to + used, ours, length + 1);
-	used += length;
-	if (theirs && *theirs && used + 1 + strlen(theirs) < size) {
-		to[used] = ':';
-		memcpy(to + used + 1, theirs, strlen(theirs) + 1);
-	}
-	return to;
-}
-
 /* The entry that this is the value of. */
 static char *entry_of(const char *value, const char *name_is)
 {
@@ -234,39 +207,120 @@ static bool is_of_another_recorder(const char *value)
 	       (strncmp(value, heap_path, length) != 0 || (value[length] && value[length] != ','));
 }
 
-static bool is_complete(const struct env *env, const char *preload, const char *value,
-			const char *asan)
+/* What there is, and ours. */
+struct parts {
+	size_t nr;
+	const char *preload, *asan; /* values that there are */
+	char heap[HEAP_BYTES];
+	size_t bytes; /* of what takes its place; 0: it stays */
+};
+
+static bool is_complete(const struct parts *parts, const char *value)
 {
-	return value && !strcmp(value, env->heap + strlen(HEAP)) && lists(preload, shim_path) &&
-	       has_asan_options(asan);
+	return value && !strcmp(value, parts->heap + strlen(HEAP)) &&
+	       lists(parts->preload, shim_path) && has_asan_options(parts->asan);
 }
 
-char *const *env_for(struct env *env, char *const envp[])
+/* Of "NAME=<ours>:<theirs>". */
+static size_t joined(const char *name_is, const char *ours, const char *theirs)
 {
-	const char *theirs = value_of(envp, PRELOAD), *value = value_of(envp, HEAP);
-	const char *asan = value_of(envp, ASAN);
-	size_t nr = count(envp), used = 0;
+	return strlen(name_is) + strlen(ours) + (theirs ? 1 + strlen(theirs) : 0) + 1;
+}
+
+static void look_at(struct parts *parts, char *const envp[])
+{
+	const char *value = value_of(envp, HEAP);
+
+	*parts = (struct parts){
+		.nr = count(envp),
+		.preload = value_of(envp, PRELOAD),
+		.asan = value_of(envp, ASAN),
+	};
+	put_heap(parts->heap);
+	if (!*shim_path || is_of_another_recorder(value) || is_complete(parts, value))
+		return;
+	parts->bytes = (parts->nr + 4) * sizeof(char *) + strlen(parts->heap) + 1 +
+		       joined(PRELOAD, shim_path, parts->preload) +
+		       joined(ASAN, WIRE_ASAN_OPTIONS, parts->asan);
+}
+
+size_t env_room(char *const envp[])
+{
+	struct parts parts;
+
+	look_at(&parts, envp);
+	return parts.bytes <= ENV_ROOM_MAX ? parts.bytes : 0;
+}
+
+/* NULL: there is no memory. */
+static char *make_room(struct env *env, size_t bytes)
+{
+	void *mapped = sys_mmap_private(bytes);
+
+	if (sys_failed(mapped))
+		return NULL;
+	env->mapped = mapped;
+	env->mapped_bytes = bytes;
+	return mapped;
+}
+
+static char *put(char *to, const char *text)
+{
+	size_t length = strlen(text);
+
+	memcpy(to, text, length + 1);
+	return to + length;
+}
+
+/* "NAME=<ours>:<theirs>"; behind it. */
+static char *join(char *to, const char *name_is, const char *ours, const char *theirs)
+{
+	to = put(put(to, name_is), ours);
+	if (theirs && *theirs)
+		to = put(put(to, ":"), theirs);
+	return to + 1;
+}
+
+static void put_ours(char **entries, char *text, const struct parts *parts)
+{
+	if (lists(parts->preload, shim_path)) {
+		*entries++ = entry_of(parts->preload, PRELOAD);
+	} else {
+		*entries++ = text;
+		text = join(text, PRELOAD, shim_path, parts->preload);
+	}
+	if (has_asan_options(parts->asan)) {
+		*entries++ = entry_of(parts->asan, ASAN);
+	} else {
+		*entries++ = text;
+		text = join(text, ASAN, WIRE_ASAN_OPTIONS, parts->asan);
+	}
+	*entries++ = text;
+	put(text, parts->heap);
+	*entries = NULL;
+}
+
+char *const *env_for(struct env *env, char *const envp[], char *room)
+{
+	struct parts parts;
+	size_t used = 0;
 
 	env->mapped = NULL;
-	put_heap(env->heap);
-	if (!*shim_path || is_of_another_recorder(value) || is_complete(env, theirs, value, asan))
+	look_at(&parts, envp);
+	if (!parts.bytes)
 		return envp;
-	char **fixed = make_room(env, nr);
+	if (parts.bytes > ENV_ROOM_MAX)
+		room = make_room(env, parts.bytes);
+	if (!room)
+		return envp;
 
-	if (!fixed)
-		return envp;
-	for (size_t i = 0; i < nr; i++)
+	char **entries = (char **)(void *)room;
+
+	for (size_t i = 0; i < parts.nr; i++)
 		if (!is_ours(envp[i]))
-			fixed[used++] = envp[i];
-	fixed[used++] = lists(theirs, shim_path) ? entry_of(theirs, PRELOAD)
-						 : join(env->preload, sizeof(env->preload), PRELOAD,
-							shim_path, theirs);
-	fixed[used++] = has_asan_options(asan)
-				? entry_of(asan, ASAN)
-				: join(env->asan, sizeof(env->asan), ASAN, WIRE_ASAN_OPTIONS, asan);
-	fixed[used++] = env->heap;
-	fixed[used] = NULL;
-	return fixed;
+			entries[used++] = envp[i];
+	put_ours(entries + used, room + (parts.nr + 4) * sizeof(char *), &parts);
+	return entries;
 }
 
 void env_release(struct env *env)

@@ -3,14 +3,16 @@
  * env - keeps programs that this one executes under the shim, whatever environment they are given.
  *
  *	struct env env;
- *	int result = real.execve(path, argv, env_for(&env, envp));
+ *	char *const *new = env_for(&env, envp, alloca(env_room(envp)));
+ *	int result = real.execve(path, argv, new);
  *	env_release(&env);
  *
  * An environment without our variables (`env -i`, a daemon that cleans up) gets them back: the shim
  * in front of LD_PRELOAD, where the recorder is, with what is known of filters of system calls, and that
  * libasan is not to mind it.  One that has
- * them, or another recorder's, is handed on as it is.  Works in the child of a vfork; allocates
- * nothing that an exec would leave behind in the parent, unless the environment is very large.
+ * them, or another recorder's, is handed on as it is, for no more of the stack than that takes: a handler of
+ * signals may have little.  Works in the child of a vfork; allocates nothing that an exec would leave behind in
+ * the parent, unless the environment is very large.
  */
 #ifndef SHIM_ENV_H
 #define SHIM_ENV_H
@@ -21,17 +23,11 @@
 
 #include "shim/filter.h"
 
-#define ENV_FIXED 254
-#define ENV_PRELOAD_BYTES 4096
-#define ENV_ASAN_BYTES 1024
-#define ENV_HEAP_BYTES 192
+/* A larger one gets memory of its own. */
+#define ENV_ROOM_MAX 2048
 
 struct env {
-	char *fixed[ENV_FIXED + 2];
-	char preload[ENV_PRELOAD_BYTES];
-	char asan[ENV_ASAN_BYTES];
-	char heap[ENV_HEAP_BYTES];
-	void *mapped;
+	void *mapped; /* NULL: it is not */
 	size_t mapped_bytes;
 };
 
@@ -45,8 +41,10 @@ const char *env_heap_path(void);
 struct filters env_filters(void);
 uint32_t env_filters_of_recorder(void);
 
-/* The same environment, or another one in `env` and in remembered memory.  NULL is an empty one. */
-char *const *env_for(struct env *env, char *const envp[]);
+/* Bytes that it needs: 0 if that is the same environment, or a very large one. */
+size_t env_room(char *const envp[]);
+/* The same environment, or another one in that much room.  NULL is an empty one. */
+char *const *env_for(struct env *env, char *const envp[], char *room);
 
 void env_release(struct env *env);
 

@@ -4,6 +4,7 @@
  * they fork, execute, end and learn of each other's ends.  Each forwards what it was given (but that
  * posix_spawn() always has somewhere to put the pid).
  */
+#include <alloca.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
@@ -117,7 +118,8 @@ static int exec_by(exec_function *const *function, const uintptr_t *frame, const
 
 	note_exec(frame, name);
 
-	int result = (*function)(name, argv, env_for(&env, envp));
+	char *const *new = env_for(&env, envp, alloca(env_room(envp)));
+	int result = (*function)(name, argv, new);
 
 	env_release(&env);
 	return exec_failed(result);
@@ -149,7 +151,8 @@ EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 
 	note_exec(FRAME, exec_log_called(argv));
 
-	int result = real.fexecve(fd, argv, env_for(&env, envp));
+	char *const *new = env_for(&env, envp, alloca(env_room(envp)));
+	int result = real.fexecve(fd, argv, new);
 
 	env_release(&env);
 	return exec_failed(result);
@@ -161,7 +164,8 @@ EXPORT int execveat(int fd, const char *path, char *const argv[], char *const en
 
 	note_exec(FRAME, exec_log_path(fd, path, argv));
 
-	int result = real.execveat(fd, path, argv, env_for(&env, envp), flags);
+	char *const *new = env_for(&env, envp, alloca(env_room(envp)));
+	int result = real.execveat(fd, path, argv, new, flags);
 
 	env_release(&env);
 	return exec_failed(result);
@@ -173,7 +177,7 @@ static int exec_list(exec_function *const *function, const uintptr_t *frame, con
 {
 	struct arguments arguments;
 
-	if (!arguments_collect(&arguments, first, rest))
+	if (!arguments_collect(&arguments, first, rest, alloca(arguments_room(rest))))
 		return -1;
 
 	char *const *envp = has_env ? va_arg(*rest, char *const *) : env_own();
@@ -229,7 +233,9 @@ static int spawn_by(__typeof__(posix_spawn) *function, pid_t *pid, const char *n
 	int error;
 
 	pid = pid ? pid : &own;
-	error = function(pid, name, actions, attributes, argv, env_for(&env, envp));
+	char *const *new = env_for(&env, envp, alloca(env_room(envp)));
+
+	error = function(pid, name, actions, attributes, argv, new);
 	if (!error && session_live())
 		exec_log_add(*pid, name, clock);
 	env_release(&env);

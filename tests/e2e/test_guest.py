@@ -126,7 +126,7 @@ def test_threads_allocate(guest, programs, way, number, threads):
 # Bytes of stack, beyond what the function itself needs.  On x86-64 they are 1,560 and 1,608 for blocks, 304 for
 # free(), 512 for waitpid(); 7,752 and 10,016 for execve() and execl(), which may have to make an environment.
 STACK_LIMITS = {"malloc": 2048, "malloc, deep": 2048, "realloc": 2048, "calloc": 2048, "posix_memalign": 2048,
-                "free": 512, "fork": 512, "waitpid": 768, "execve": 8192, "execl": 10752}
+                "free": 512, "fork": 512, "waitpid": 768, "execve": 1536, "execl": 1536}
 
 
 def test_the_shim_needs_little_of_a_stack(record, runner, programs):
@@ -170,7 +170,6 @@ EXECUTES_IN_A_HANDLER = """
 """
 
 
-@pytest.mark.xfail(strict=True, reason="an environment is made on the stack: 7.6 KiB, 9.8 KiB for execl() and its kin")
 def test_a_signal_stack_of_8_KiB_is_enough_to_execute_a_program(record, runner, tmp_path, need):
     """As crash handlers do."""
     need.tool("gcc")
