@@ -146,23 +146,22 @@ static uint32_t stack_of(const uint8_t *bytes)
 	return stack < 0xff80 ? WIRE_NODES + stack : UINT32_MAX - stack % 128;
 }
 
-/* Those that only a sample has are left out where there is none: the sums may not agree then. */
 static uint8_t result_of(uint8_t byte)
 {
-	bool is_sample = fuzz.intake->mode == WIRE_MODE_SAMPLE;
-
-	return byte < 224 ? byte % (is_sample ? WIRE_RESULT_CAME + 1 : WIRE_RESULT_LEFT) : byte;
+	return byte < 224 ? byte % (WIRE_RESULT_CAME + 1) : byte;
 }
 
 /* Of what is taken: nothing can be made of it. */
 static bool is_damaged(const struct wire_event *event)
 {
 	bool is_realloc_end = event->op == WIRE_REALLOC_END;
+	bool is_of_sample = event->result == WIRE_RESULT_LEFT || event->result == WIRE_RESULT_CAME;
 	bool has_block = event->op == WIRE_ALLOC || event->op == WIRE_FREE ||
 			 event->op == WIRE_REALLOC_BEGIN ||
-			 (is_realloc_end &&
-			  (event->result == WIRE_RESULT_DONE || event->result == WIRE_RESULT_LEFT ||
-			   event->result == WIRE_RESULT_CAME));
+			 (is_realloc_end && (event->result == WIRE_RESULT_DONE || is_of_sample));
+
+	if (is_realloc_end && is_of_sample && fuzz.intake->mode != WIRE_MODE_SAMPLE)
+		return true;
 
 	if (event->op == WIRE_NONE || event->op >= WIRE_NR_OPS)
 		return true;

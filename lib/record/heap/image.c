@@ -467,8 +467,9 @@ const char *image_off_reason(const struct image *image)
 			"the recorder did not keep up: a ring was full for too long",
 		[WIRE_REASON_SANITIZER] =
 			"built with a sanitizer, which has an allocator of its own",
-		[WIRE_REASON_FOREIGN_MALLOC] =
-			"the executable has a malloc of its own, which cannot be interposed",
+		[WIRE_REASON_FOREIGN_MALLOC] = "the executable has a malloc of its own, maybe a "
+					       "sanitizer's, which cannot be "
+					       "interposed",
 		[WIRE_REASON_NO_MALLOC] = "no malloc was found to pass calls on to",
 		[WIRE_REASON_NO_MEMORY] = "the shared memory could not be mapped: too little "
 					  "address space (ulimit -v)",

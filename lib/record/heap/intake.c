@@ -207,6 +207,12 @@ static inline void add_to_batch(struct intake *intake, const struct ring_view *r
 		intake_flush(intake);
 }
 
+/* A reallocation between what is of the sample and what is not. */
+static bool is_of_sample(enum heap_op op)
+{
+	return op == HEAP_REALLOC_LEFT || op == HEAP_REALLOC_CAME;
+}
+
 /* Of a sample: since the last event the thread did what is none. */
 static bool is_behind_others(const struct intake *intake, const struct wire_event *event)
 {
@@ -220,6 +226,10 @@ static void take_heap_event(struct intake *intake, struct ring_view *ring,
 {
 	enum heap_op op = heap_op_of(event);
 
+	if (intake->mode != WIRE_MODE_SAMPLE && is_of_sample(op)) {
+		ring->damaged++;
+		return;
+	}
 	if (is_behind_others(intake, event))
 		add_to_batch(intake, ring, HEAP_OTHERS, event);
 	if (event->address || op == HEAP_REALLOC_FAILED || op == HEAP_REALLOC_FREED)

@@ -430,7 +430,10 @@ static ALWAYS_INLINE void prefetch(struct heap_model *model, const struct heap_e
 
 		hashes[i] = blocks_hash(events[i].address);
 		homes[i] = blocks_at(&model->images.at[lane->image]->blocks, hashes[i]);
-		__builtin_prefetch(&model->sites.at[events[i].site], 1);
+		/* There may be none yet. */
+		__builtin_prefetch((const void *)((uintptr_t)model->sites.at +
+						  events[i].site * sizeof(struct site)),
+				   1);
 	}
 	for (size_t i = 0; i < nr; i++)
 		blocks_prefetch(homes[i]);
