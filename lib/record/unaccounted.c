@@ -13,6 +13,7 @@
 #include "object/allocator.h"
 #include "record/endings.h"
 #include "record/obstacle.h"
+#include "record/target/launch.h"
 
 const char unaccounted_not_loaded[] =
 	"libcprof-heap.so was not loaded, or could not open what it shares with cprof: LD_PRELOAD "
@@ -60,6 +61,19 @@ static bool parent_is_tracked(const struct images *images, const struct process_
 	return parent < images->all.nr && images->all.at[parent]->row.tracked;
 }
 
+/* Of the program itself, if it is what was asked for: nothing may be seen of one that is set-uid. */
+static const char *obstacle_in_file(const struct process_image *image)
+{
+	const char *program =
+		image->row.id == 0 && image->row.nr_arguments ? image->row.arguments[0] : NULL;
+	char *found = !image->row.executable && program ? launch_find_elf(program) : NULL;
+	const char *path = image->row.executable ?: found;
+	const char *reason = path ? obstacle_find_in(path) : NULL;
+
+	free(found);
+	return reason;
+}
+
 static const char *why_untracked(const struct images *images, const struct process_image *image)
 {
 	const char *reason;
@@ -75,7 +89,7 @@ static const char *why_untracked(const struct images *images, const struct proce
 		       "rights or no descriptors left";
 	if (!image->row.executed && image->row.parent != PROFILE_NONE)
 		return "forked by a program whose heap was not accounted";
-	reason = image->row.executable ? obstacle_find_in(image->row.executable) : NULL;
+	reason = obstacle_in_file(image);
 	if (reason)
 		return reason;
 	return was_filtered(images, image) ? obstacle_filtered : unaccounted_not_loaded;
