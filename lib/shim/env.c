@@ -150,6 +150,13 @@ bool env_remember(void)
 	return true;
 }
 
+bool env_is_of_valgrind(void)
+{
+	const char *preload = value_of(env_own(), PRELOAD);
+
+	return preload && strstr(preload, "/vgpreload_");
+}
+
 const char *env_heap_path(void)
 {
 	return heap_path;

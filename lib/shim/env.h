@@ -34,6 +34,9 @@ struct env {
 /* Takes what the launcher gave us from the environment.  False if that is nothing. */
 bool env_remember(void);
 
+/* Valgrind runs the program: it preloads a library of its own, whose functions take malloc's place. */
+bool env_is_of_valgrind(void);
+
 /* Where the recorder's file is. */
 const char *env_heap_path(void);
 

@@ -187,6 +187,8 @@ static enum wire_reason objection_to_program(void)
 {
 	if (__asan_init || __tsan_init || __msan_init || __hwasan_init || __lsan_init)
 		return WIRE_REASON_SANITIZER;
+	if (env_is_of_valgrind())
+		return WIRE_REASON_VALGRIND;
 	return real_is_foreign() ? WIRE_REASON_FOREIGN_MALLOC : WIRE_REASON_NONE;
 }
 

@@ -218,6 +218,7 @@ enum wire_reason {
 	WIRE_REASON_NO_RINGS,	    /* more threads than WIRE_RINGS, or than there are slots for */
 	WIRE_REASON_NO_FORK_GUARD,  /* madvise(MADV_WIPEONFORK) refused */
 	WIRE_REASON_SECCOMP,	    /* gives up system calls that we need */
+	WIRE_REASON_VALGRIND,	    /* has functions of its own in the place of malloc */
 	WIRE_NR_REASONS
 };
 

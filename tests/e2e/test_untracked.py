@@ -81,6 +81,17 @@ def test_a_program_with_a_sanitizer_runs_as_ever(record, runner, need, compiler,
         assert any("sanitizer" in detail for detail in untracked(profile.report()))
 
 
+@pytest.mark.parametrize("tool", ["memcheck", "dhat"])
+def test_a_program_in_valgrind_runs_as_ever(tool, record, runner, need):
+    need.tool("valgrind")
+    command = ["valgrind", f"--tool={tool}", "-q", "--error-exitcode=5", "ls", "/"]
+    alone = runner.run(*command)
+    profile = record(*command, options=["--no-symbols"], status=alone.returncode)
+    assert alone.returncode == 0 and profile.stdout == alone.stdout
+    assert "==" not in profile.stderr and "--" not in profile.stderr.replace(" ".join(command), "")
+    assert any("run by valgrind" in detail for detail in untracked(profile.report()))
+
+
 def test_a_program_that_ends_while_it_is_loaded(record, runner, need):
     """No guess that blames its environment alone: a library is missing, or a signal was faster."""
     need.tool("gcc")

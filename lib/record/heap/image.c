@@ -470,6 +470,8 @@ const char *image_off_reason(const struct image *image)
 		[WIRE_REASON_FOREIGN_MALLOC] = "the executable has a malloc of its own, maybe a "
 					       "sanitizer's, which cannot be "
 					       "interposed",
+		[WIRE_REASON_VALGRIND] =
+			"run by valgrind, whose functions are in the place of malloc",
 		[WIRE_REASON_NO_MALLOC] = "no malloc was found to pass calls on to",
 		[WIRE_REASON_NO_MEMORY] = "the shared memory could not be mapped: too little "
 					  "address space (ulimit -v)",
