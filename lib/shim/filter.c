@@ -120,7 +120,8 @@ bool filter_suffices(uint64_t allowed)
 
 void filter_inherit(struct filters known)
 {
-	inherited_calls = calls_known = known.calls;
+	inherited_calls = known.calls;
+	calls_known = known.calls;
 	nr_known = known.nr;
 	filter_is_on = known.calls != FILTERS_ALL_CALLS;
 }
