@@ -52,6 +52,17 @@
 		&(vec)->at[(vec)->nr++];                                \
 	})
 
+/* Takes so many elements out, from this one on. */
+#define vec_remove(vec, from, number)                                               \
+	do {                                                                        \
+		size_t vec_from_ = (from), vec_number_ = (number);                  \
+		if (!vec_number_)                                                   \
+			break;                                                      \
+		(vec)->nr -= vec_number_;                                           \
+		memmove(&(vec)->at[vec_from_], &(vec)->at[vec_from_ + vec_number_], \
+			((vec)->nr - vec_from_) * sizeof((vec)->at[0]));            \
+	} while (0)
+
 #define vec_last(vec) (&(vec)->at[(vec)->nr - 1])
 
 #define vec_each(vec, item)                                                                    \

@@ -19,14 +19,6 @@ static void insert(struct space *space, size_t at, struct mapping mapping)
 	space->at[at] = mapping;
 }
 
-static void erase(struct space *space, size_t at, size_t nr)
-{
-	if (!nr)
-		return;
-	memmove(&space->at[at], &space->at[at + nr], (space->nr - at - nr) * sizeof(space->at[0]));
-	space->nr -= nr;
-}
-
 static void cut_head(struct mapping *mapping, uint64_t start)
 {
 	mapping->pgoff += start - mapping->start;
@@ -51,7 +43,7 @@ static size_t make_room(struct space *space, uint64_t start, uint64_t end)
 	size_t covered = at;
 	while (covered < space->nr && space->at[covered].end <= end)
 		covered++;
-	erase(space, at, covered - at);
+	vec_remove(space, at, covered - at);
 	if (at < space->nr && space->at[at].start < end)
 		cut_head(&space->at[at], end);
 	return at;

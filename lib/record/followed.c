@@ -96,10 +96,9 @@ static void forget_former_threads(struct followed *followed, const struct group_
 static bool read_facts(const struct followed *followed, const struct group_thread *thread,
 		       const struct task_look *look, struct image_facts *facts)
 {
-	struct task_look now;
-
 	uint64_t now_ns = clock_now_ns();
 	bool has_guest = followed->shim && channel_is_mapped_by(thread->task.pid, false);
+	struct task_look now;
 
 	image_facts_read(facts, thread->task.pid, followed->shim);
 	facts->unheard_ns = has_guest ? 0 : now_ns;

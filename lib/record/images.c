@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/map.h"
@@ -70,12 +69,9 @@ static void drop_arguments(struct images *images, int64_t now_us)
 
 	if (!images->over.nr || images->over.at[0]->row.end_us + KEEP_US + KEEP_US / 8 > now_us)
 		return;
-
 	while (nr < images->over.nr && images->over.at[nr]->row.end_us + KEEP_US <= now_us)
 		process_image_drop_arguments(images->over.at[nr++]);
-	images->over.nr -= nr;
-	memmove(images->over.at, images->over.at + nr,
-		images->over.nr * sizeof(images->over.at[0]));
+	vec_remove(&images->over, 0, nr);
 }
 
 /* The program itself keeps its own: they are known from us. */

@@ -2,7 +2,6 @@
 #include "record/processes.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/map.h"
@@ -186,12 +185,9 @@ static void forget_processes(struct processes *processes, uint64_t now_ns)
 
 	if (!processes->ended.nr || processes->ended.at[0].time_ns + KEEP_NS + KEEP_NS / 8 > now_ns)
 		return;
-
 	while (nr < processes->ended.nr && processes->ended.at[nr].time_ns + KEEP_NS <= now_ns)
 		forget_process(processes, &processes->ended.at[nr++]);
-	processes->ended.nr -= nr;
-	memmove(processes->ended.at, processes->ended.at + nr,
-		processes->ended.nr * sizeof(processes->ended.at[0]));
+	vec_remove(&processes->ended, 0, nr);
 }
 
 static void set_name(char **place, const char *name)

@@ -351,8 +351,7 @@ static void add_oldest(struct samples *samples)
 
 	if (!stacks_retry(samples->stacks, oldest.stack, &samples->stack))
 		stacks_give_up(samples->stacks, oldest.stack, &samples->stack);
-	samples->waiting.nr--;
-	memmove(samples->waiting.at, samples->waiting.at + 1, samples->waiting.nr * sizeof(oldest));
+	vec_remove(&samples->waiting, 0, 1);
 	add_waiting(samples, &oldest);
 }
 

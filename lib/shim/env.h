@@ -8,11 +8,11 @@
  *	env_release(&env);
  *
  * An environment without our variables (`env -i`, a daemon that cleans up) gets them back: the shim
- * in front of LD_PRELOAD, where the recorder is, with what is known of filters of system calls, and that
- * libasan is not to mind it.  One that has
- * them, or another recorder's, is handed on as it is, for no more of the stack than that takes: a handler of
- * signals may have little.  Works in the child of a vfork; allocates nothing that an exec would leave behind in
- * the parent, unless the environment is very large.
+ * in front of LD_PRELOAD, where the recorder is, with what is known of filters of system calls, and
+ * that libasan is not to mind it.  One that has them, or another recorder's, is handed on as it is.
+ * Takes no more of the stack than that needs: a handler of signals may have little.  Works in the
+ * child of a vfork; allocates nothing that an exec would leave behind in the parent, unless the
+ * environment is very large.
  */
 #ifndef SHIM_ENV_H
 #define SHIM_ENV_H

@@ -199,6 +199,23 @@ Test(vec, grows_and_keeps_what_it_holds)
 	cr_assert(eq(sz, numbers.nr, 0));
 }
 
+Test(vec, closes_up_where_elements_are_taken_out)
+{
+	VEC(int) numbers = { 0 };
+
+	vec_remove(&numbers, 0, 0);
+	for (int i = 0; i < 6; i++)
+		vec_push(&numbers, i);
+	vec_remove(&numbers, 4, 2);
+	vec_remove(&numbers, 1, 2);
+	cr_assert(eq(sz, numbers.nr, 2));
+	cr_expect(eq(int, numbers.at[0], 0));
+	cr_expect(eq(int, numbers.at[1], 3));
+	vec_remove(&numbers, 0, 2);
+	cr_expect(eq(sz, numbers.nr, 0));
+	vec_free(&numbers);
+}
+
 static char last_line[64];
 
 static void keep_line(enum log_domain domain, const char *line)

@@ -24,9 +24,7 @@ static void forget(struct execs *execs, int32_t pid)
 		if (execs->waiting.at[i].pid != pid)
 			continue;
 		free(execs->waiting.at[i].path);
-		execs->waiting.nr--;
-		memmove(&execs->waiting.at[i], &execs->waiting.at[i + 1],
-			(execs->waiting.nr - i) * sizeof(execs->waiting.at[0]));
+		vec_remove(&execs->waiting, i, 1);
 		return;
 	}
 }

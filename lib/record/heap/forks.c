@@ -2,19 +2,11 @@
 #include "record/heap/forks.h"
 
 #include <stddef.h>
-#include <string.h>
 
 void forks_add(struct forks *forks, uint64_t sequence, struct heritage *heritage, uint64_t time_ns)
 {
 	vec_push(&forks->all,
 		 (struct fork){ .sequence = sequence, .time_ns = time_ns, .heritage = heritage });
-}
-
-static void take_out(struct forks *forks, size_t from, size_t nr)
-{
-	memmove(&forks->all.at[from], &forks->all.at[from + nr],
-		(forks->all.nr - from - nr) * sizeof(forks->all.at[0]));
-	forks->all.nr -= nr;
 }
 
 struct heritage *forks_take(struct forks *forks, uint64_t sequence)
@@ -24,7 +16,7 @@ struct heritage *forks_take(struct forks *forks, uint64_t sequence)
 
 		if (forks->all.at[i].sequence != sequence)
 			continue;
-		take_out(forks, i, 1);
+		vec_remove(&forks->all, i, 1);
 		return heritage;
 	}
 	return NULL;
@@ -37,7 +29,7 @@ void forks_forget(struct forks *forks, uint64_t now_ns)
 	while (nr < forks->all.nr && now_ns - forks->all.at[nr].time_ns > FORKS_KEPT_NS)
 		heritage_free(forks->all.at[nr++].heritage);
 	if (nr)
-		take_out(forks, 0, nr);
+		vec_remove(&forks->all, 0, nr);
 }
 
 void forks_release(struct forks *forks)

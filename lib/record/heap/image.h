@@ -117,13 +117,15 @@ void image_figures(const struct image *image, struct profile_heap *figures);
 
 /* Whether, when and why its shim switched itself off; start_ns: of the recording. */
 void image_note_off(struct image *image, const struct ticks *ticks, uint64_t start_ns);
-/* In words. */
-const char *image_off_reason(const struct image *image);
 
 /* The image is over.  The segment is still needed until all sites are resolved. */
 void image_end(struct image *image, uint64_t time_ns);
 void image_leave_segment(struct image *image);
 
+/* --- image_quality.c: what is to be said against it -------------------------------------------*/
+
+/* Why its shim switched itself off, in words. */
+const char *image_off_reason(const struct image *image);
 /* Tells which walks ended early, and where the shim's counters disagree. */
 void image_tell_quality(const struct image *image, const struct frames *frames,
 			struct aggregate *aggregate);
